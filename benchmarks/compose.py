@@ -17,7 +17,7 @@ from benchmarks.rows import Row, arguments, report
 from vizsla.base.retriever import Retriever
 from vizsla.io.open import open_dataset
 from vizsla.methods.bm25 import bm25
-from vizsla.methods.xrlinear.train_xrlinear import train_xrlinear
+from vizsla.methods.xrlinear.build import xrlinear
 
 K, DEPTH, BATCH = 10, 100, 512
 SINGLE_LIMIT, BATCH_LIMIT = 1.3, 1.15
@@ -38,7 +38,7 @@ def main() -> None:
 def set_rows(name: str, *, queries: int, rounds: int) -> list[Row]:
     """Return the rows of one data set: BM25 and XR-Linear, composed."""
     dataset = open_dataset(data_folder() / name)
-    words, tree = bm25(dataset), train_xrlinear(dataset)
+    words, tree = bm25(dataset), xrlinear(dataset)
     texts = [query.text for query in dataset.queries][:: max(1, len(dataset.queries) // BATCH)][:BATCH]
     return [
         *single_rows(name, words, tree, texts[:queries], rounds),

@@ -22,7 +22,7 @@ import numpy as np
 from benchmarks.contestant import ONE_THREAD
 from benchmarks.rows import Row, arguments, median, report
 from benchmarks.xrlinear_log import write_log
-from vizsla import Dataset, bm25, dense, train_xrlinear
+from vizsla import Dataset, bm25, dense, xrlinear
 from vizsla.base.encoder import Rows
 from vizsla.base.index_retriever import IndexRetriever
 from vizsla.data.filter import Filter
@@ -66,7 +66,7 @@ def _lsa(data: Dataset) -> LsaEncoder:
 
 
 ALL: dict[str, Callable[[Dataset], IndexRetriever]] = {
-    "tree": lambda data: train_xrlinear(data),
+    "tree": lambda data: xrlinear(data),
     "BM25": lambda data: bm25(data),
     "flat": _flat,
     "HNSW": _hnsw,

@@ -12,7 +12,7 @@ from vizsla.methods.bm25 import bm25
 from vizsla.methods.dense import Dense
 from vizsla.methods.pefa import pefa, pefa_xs
 from vizsla.methods.tfidf import tfidf
-from vizsla.methods.xrlinear.train_xrlinear import train_xrlinear
+from vizsla.methods.xrlinear.build import xrlinear
 
 Built = Mapping[str, Retriever]
 Method = Callable[[FusionSet, Built], Retriever]
@@ -20,7 +20,7 @@ Method = Callable[[FusionSet, Built], Retriever]
 
 METHODS: dict[str, Method] = {
     "bm25": lambda one, built: bm25(one.data),
-    "xrlinear": lambda one, built: train_xrlinear(one.data, beam=50),
+    "xrlinear": lambda one, built: xrlinear(one.data, beam=50),
     "minilm": lambda one, built: one.base(),
     "pefa": lambda one, built: pefa(cast(Dense, built["minilm"]), one.data),
     "tfidf": lambda one, built: tfidf(one.data),

@@ -20,9 +20,9 @@ from vizsla.evaluation.evaluate import evaluate
 from vizsla.methods.bm25 import bm25
 from vizsla.methods.pefa import pefa, pefa_xs
 from vizsla.methods.tfidf import tfidf
-from vizsla.methods.tokens.model import bag
+from vizsla.methods.tokens.model import tokens
 from vizsla.methods.tokens.train_tokens import train_tokens
-from vizsla.methods.xrlinear.train_xrlinear import train_xrlinear
+from vizsla.methods.xrlinear.build import xrlinear
 
 MEASURES = ("R@10", "R@100", "RR@10", "nDCG@10")
 CLICKED = ("tldr", "squad-sent")
@@ -37,7 +37,7 @@ def _bm25(dataset: Dataset) -> Systems:
 
 
 def _xrlinear(dataset: Dataset) -> Systems:
-    model = train_xrlinear(dataset)
+    model = xrlinear(dataset)
     return {f"xrlinear, beam {beam}": model.with_effort(beam) for beam in BEAMS}
 
 
@@ -47,8 +47,8 @@ def _tfidf(dataset: Dataset) -> Systems:
 
 
 def _tokens(dataset: Dataset) -> Systems:
-    base = bag(dataset)
-    return {"bag": base, "learned tokens, 2 epochs": train_tokens(base, dataset, epochs=2)}
+    base = tokens(dataset, epochs=0)
+    return {"tokens": base, "learned tokens, 2 epochs": train_tokens(base, dataset, epochs=2)}
 
 
 GROUPS: dict[str, tuple[tuple[str, ...], Callable[[Dataset], Systems]]] = {

@@ -23,7 +23,7 @@ class Remembered(Retriever):
     """
 
     def __init__(self, part: Retriever):
-        self.part, self.scale, self.highest = part, part.scale, part.highest
+        self.part, self.scale, self.max_score = part, part.scale, part.max_score
         self._answers: dict[tuple[int, ...], Candidates] = {}
 
     @property

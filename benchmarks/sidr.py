@@ -22,10 +22,10 @@ from benchmarks.corpus import data_folder, passages
 from benchmarks.plain_postings import PlainPostings
 from benchmarks.rows import Row, arguments, median, report
 from benchmarks.sidr_quality import quality
-from vizsla import WordPiece
 from vizsla.core.sparse import SparseRows
 from vizsla.indexes.inverted import InvertedIndex
-from vizsla.indexes.tokens import BagIndex
+from vizsla.indexes.tokens import TokenIndex
+from vizsla.text import WordPiece
 
 TOKENS, LENGTH, K = 30_000, 90, 100
 TARGETS = {64: (40, 30), 256: (18, 12), 768: (10, 6)}
@@ -89,7 +89,7 @@ def searching(documents: int, rounds: int) -> Iterator[Row]:
     rows = bags(documents)
     frequencies = np.bincount(rows.columns, minlength=TOKENS)
     norms = (1 / (1.7 + 0.5 * np.diff(rows.offsets) / LENGTH)).astype(np.float32)
-    index, small = BagIndex.build(rows, norms=norms), _first(rows, norms, documents // 10)
+    index, small = TokenIndex.build(rows, norms=norms), _first(rows, norms, documents // 10)
     weighted = InvertedIndex.from_rows(rows.with_values(np.repeat(norms, np.diff(rows.offsets))))
     matrix, plain = rows.to_scipy(), PlainPostings(rows, norms)
     for weights, goals in TARGETS.items():
@@ -113,10 +113,10 @@ def searching(documents: int, rounds: int) -> Iterator[Row]:
     yield Row(f"adding {ADDED:,} documents and finding one", _adding(index, norms), "limit", 1.0, "CPU s", ">= 1.0")
 
 
-def _first(rows: SparseRows, norms: np.ndarray, count: int) -> BagIndex:
+def _first(rows: SparseRows, norms: np.ndarray, count: int) -> TokenIndex:
     end = rows.offsets[count]
     part = SparseRows(rows.offsets[: count + 1], rows.columns[:end], rows.values[:end], rows.width)
-    return BagIndex.build(part, norms=norms[:count])
+    return TokenIndex.build(part, norms=norms[:count])
 
 
 def _scipy(matrix: csr_array, norms: np.ndarray, one: SparseRows) -> np.ndarray:
@@ -127,7 +127,7 @@ def _scipy(matrix: csr_array, norms: np.ndarray, one: SparseRows) -> np.ndarray:
     return best[np.argsort(-scores[best])]
 
 
-def _adding(index: BagIndex, norms: np.ndarray) -> float:
+def _adding(index: TokenIndex, norms: np.ndarray) -> float:
     new = bags(ADDED, seed=2)
     start = process_time()
     more = index.appended(new, np.append(norms, np.full(ADDED, norms.mean())))

@@ -19,9 +19,12 @@ from benchmarks.corpus import data_folder
 from benchmarks.rows import Row
 from benchmarks.sidr_command import run_command
 from benchmarks.sidr_train import SETTINGS, SPLITS, measured, minilm_vectors
-from vizsla import Bag, Dataset, WordPiece, bag, dense, load, sidr, train_sidr
+from vizsla import Dataset, dense, load, sidr, tokens
+from vizsla.learning import train_sidr
+from vizsla.methods import TokenRetriever
+from vizsla.text import WordPiece
 
-PAPER: dict[str, Any] = {**SETTINGS, "table_epochs": 0, "item_bags": False}
+PAPER: dict[str, Any] = {**SETTINGS, "table_epochs": 0, "item_tokens": False}
 """SiDR as the paper has it."""
 FAR: dict[str, Any] = {"rate": 4e-4, "head_rate": 1.6e-3, "bias_rate": 1.6e-2}
 """Steps eight times as long: they lead further from where the model began."""
@@ -38,7 +41,7 @@ ABLATIONS: dict[str, dict[str, Any]] = {
     "retrieved neg (m=100)": {"retrieved": 100},
     "masked words first": {"masked_steps": 60},
     "minilm as teacher": {},
-    "item bags": {"item_bags": True},
+    "item tokens": {"item_tokens": True},
     "far": FAR,
     "far, w/o retrieved neg": {**FAR, "retrieved": 0},
     "far, minilm as teacher": FAR,
@@ -70,7 +73,7 @@ def _own(parser: argparse.ArgumentParser) -> None:
 
 def _rows(options: argparse.Namespace, model: str) -> Iterator[Row]:
     dataset = Dataset.open(data_folder() / options.set)
-    base = bag(dataset, analyzer=WordPiece.open(model))
+    base = tokens(dataset, analyzer=WordPiece.open(model), epochs=0)
     for name in options.only or ABLATIONS:
         start = process_time()
         beta = _trained(options, name, base, dataset, model)
@@ -82,7 +85,9 @@ def _rows(options: argparse.Namespace, model: str) -> Iterator[Row]:
             yield from measured(dataset, split, systems, options.queries)
 
 
-def _trained(options: argparse.Namespace, name: str, base: Bag, dataset: Dataset, model: str) -> Bag:
+def _trained(
+    options: argparse.Namespace, name: str, base: TokenRetriever, dataset: Dataset, model: str
+) -> TokenRetriever:
     """Train one of the ablations, or take it from where it was kept."""
     path = Path(options.saved) / "".join(each if each.isalnum() else "-" for each in name) if options.saved else None
     if path is not None and (path / "model").exists():

@@ -7,12 +7,14 @@ from pathlib import Path
 from time import process_time
 
 from benchmarks.rows import Row
-from vizsla import Dataset, WordPiece, bag, bm25, train_tokens
+from vizsla import Dataset, bm25, tokens
 from vizsla.base.retriever import Retriever
 from vizsla.evaluation.evaluate import evaluate
+from vizsla.learning import train_tokens
 from vizsla.learning.selection import Choice
 from vizsla.methods.tokens.learner import ClickMatrix, LearningSettings
 from vizsla.methods.tokens.tuning import chosen_epochs
+from vizsla.text import WordPiece
 
 MEASURES = ["R@10", "R@100", "RR@10"]
 TARGETS = {
@@ -29,7 +31,7 @@ def quality(data: Path, vocabulary: str | None, *, epochs: int | str) -> Iterato
     pieces = None if vocabulary is None else WordPiece.open(vocabulary)
     for name in sorted({name for name, _ in TARGETS}):
         dataset = Dataset.open(data / name)
-        base = bag(dataset, analyzer=pieces)
+        base = tokens(dataset, analyzer=pieces, epochs=0)
         count = epochs
         if isinstance(count, str):
             asked = ClickMatrix.of(dataset, base.items)
@@ -41,7 +43,7 @@ def quality(data: Path, vocabulary: str | None, *, epochs: int | str) -> Iterato
         seconds = (process_time() - start) / max(count, 1)
         limit = SECONDS_AN_EPOCH * dataset.clicks.nnz / CLICKS_AN_EPOCH
         yield Row(f"{name}: an epoch over {dataset.clicks.nnz:,} clicks", seconds, "limit", limit, "CPU s", ">= 1.0")
-        systems = {"bm25": bm25(dataset), "bag": base, "learned": learned}
+        systems = {"bm25": bm25(dataset), "tokens": base, "learned": learned}
         for split in ("test-seen", "test-unseen"):
             yield from _measured(name, dataset, split, systems)
 

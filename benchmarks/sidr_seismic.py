@@ -18,7 +18,7 @@ from benchmarks.contestant import Contestant, ContestantError
 from benchmarks.rows import Row, arguments, median, report
 from benchmarks.sidr import LENGTH, TOKENS, K, bags, question
 from vizsla.core.sparse import SparseRows
-from vizsla.indexes.tokens import BagIndex
+from vizsla.indexes.tokens import TokenIndex
 
 WEIGHTS = (64, 256)
 SETTINGS = [(10, 0.9), (20, 0.8), (40, 0.7), (64, 0.5), (256, 0.3)]
@@ -37,7 +37,7 @@ def rows(documents: int, *, rounds: int) -> Iterator[Row]:
     lengths = np.diff(items.offsets)
     norms = (1 / (1.7 + 0.5 * lengths / LENGTH)).astype(np.float32)
     start = process_time()
-    index = BagIndex.build(items, norms=norms)
+    index = TokenIndex.build(items, norms=norms)
     ours = process_time() - start
     try:
         with tempfile.TemporaryDirectory() as folder, Contestant("sparse_seismic", ".venv-peers") as seismic:
@@ -51,7 +51,7 @@ def rows(documents: int, *, rounds: int) -> Iterator[Row]:
 
 
 def _searching(
-    seismic: Contestant, index: BagIndex, items: SparseRows, weights: int, rounds: int, folder: Path
+    seismic: Contestant, index: TokenIndex, items: SparseRows, weights: int, rounds: int, folder: Path
 ) -> Iterator[Row]:
     frequencies = np.bincount(items.columns, minlength=TOKENS)
     asked = [question(items, frequencies, weights, seed) for seed in range(rounds)]

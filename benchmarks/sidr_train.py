@@ -20,22 +20,15 @@ import numpy as np
 from benchmarks.corpus import data_folder
 from benchmarks.rows import Row
 from benchmarks.sidr_command import run_command
-from vizsla import (
-    Bag,
-    Dataset,
-    LateParametric,
-    PrecomputedEncoder,
-    WordPiece,
-    bag,
-    bm25,
-    load,
-    sidr,
-    train_sidr,
-    train_tokens,
-)
+from vizsla import Dataset, bm25, load, sidr, tokens
 from vizsla.base.encoder import Encoder
 from vizsla.base.retriever import Retriever
+from vizsla.encoders import PrecomputedEncoder
 from vizsla.evaluation.evaluate import evaluate
+from vizsla.learning import train_sidr, train_tokens
+from vizsla.methods import TokenRetriever
+from vizsla.scorers import LateParametric
+from vizsla.text import WordPiece
 
 SPLITS = ("test-seen", "test-unseen")
 MEASURES = ["R@10", "R@100", "RR@10"]
@@ -62,14 +55,14 @@ def _rows(options: argparse.Namespace, model: str) -> Iterator[Row]:
     dataset = Dataset.open(data_folder() / options.set)
     words, costs = _indexed("bm25", lambda: bm25(dataset))
     yield from costs
-    base, costs = _indexed("bags", lambda: bag(dataset, analyzer=WordPiece.open(model)))
+    base, costs = _indexed("bags", lambda: tokens(dataset, analyzer=WordPiece.open(model), epochs=0))
     yield from costs
     start = process_time()
     beta = _trained(options, base, dataset, model)
     yield Row("training", process_time() - start, "none", None, "CPU s")
     systems = {
         "bm25": words,
-        "bag": base,
+        "tokens": base,
         "learned table": train_tokens(base, dataset, epochs=1 if options.quick else TABLE_EPOCHS),
     }
     systems |= {"sidr beta": beta, **_forms(base, beta)}
@@ -88,7 +81,7 @@ def _indexed(name: str, build: Callable[[], Built]) -> tuple[Built, list[Row]]:
     return made, [Row(f"indexing {name}", seconds, "none", None, "CPU s"), Row(name, size, "none", None, "MB")]
 
 
-def _trained(options: argparse.Namespace, base: Bag, dataset: Dataset, model: str) -> Bag:
+def _trained(options: argparse.Namespace, base: TokenRetriever, dataset: Dataset, model: str) -> TokenRetriever:
     if options.saved and Path(options.saved).exists():
         return load(options.saved)  # type: ignore[return-value]
     settings = {"most_steps": options.most_steps, **SETTINGS}
@@ -98,9 +91,9 @@ def _trained(options: argparse.Namespace, base: Bag, dataset: Dataset, model: st
     return made
 
 
-def _forms(base: Bag, beta: Bag) -> dict[str, Retriever]:
+def _forms(base: TokenRetriever, beta: TokenRetriever) -> dict[str, Retriever]:
     """Return the ablations of the query side of the paper's Table 7."""
-    forms = {"w/o weight at query": "binary", "w/o expand at query": "lexical", "BoT overlap": "bag"}
+    forms = {"w/o weight at query": "binary", "w/o expand at query": "lexical", "BoT overlap": "tokens"}
     return {f"sidr beta {name}": base.with_table(beta.encoder.with_forms(queries=form)) for name, form in forms.items()}
 
 
@@ -138,10 +131,10 @@ def minilm_vectors(name: str, dataset: Dataset) -> dict[str, Encoder]:
     return {"minilm": PrecomputedEncoder(texts, np.concatenate(parts).astype(np.float32))}
 
 
-def _full(options: argparse.Namespace, dataset: Dataset, beta: Bag) -> Iterator[Row]:
+def _full(options: argparse.Namespace, dataset: Dataset, beta: TokenRetriever) -> Iterator[Row]:
     full, costs = _indexed("vectors", lambda: sidr(dataset, beta.encoder))
     yield from costs
-    alpha = sidr(dataset, beta.encoder.with_forms(items="learned")).with_query_form("bag")
+    alpha = sidr(dataset, beta.encoder.with_forms(items="learned")).with_query_form("tokens")
     for split in SPLITS:
         yield from measured(dataset, split, {"sidr full": full, "sidr alpha": alpha}, options.queries)
 

@@ -25,7 +25,7 @@ from vizsla.methods.pefa import PefaXs, pefa_xs
 from vizsla.methods.pefa.blending import grown_log
 from vizsla.methods.pefa.options import XsSettings
 from vizsla.methods.tfidf import Tfidf, tfidf
-from vizsla.methods.xrlinear.train_xrlinear import train_xrlinear
+from vizsla.methods.xrlinear.build import xrlinear
 
 SPLITS, MEASURES = ("test-seen", "test-unseen"), ("R@10", "R@100", "RR@10")
 GOALS = {
@@ -61,7 +61,7 @@ def _collection(name: str, *, quick: bool, rounds: int) -> list[Row]:
         systems[FAST] = PefaXs.build(base, grown_log(base, data), QUICK)
     else:
         rows += _choose(name, base, data, systems)
-        systems["xrlinear beam 50"] = train_xrlinear(data, threads=2).with_effort(50)
+        systems["xrlinear beam 50"] = xrlinear(data, threads=2).with_effort(50)
     print(f"{name}: built", file=sys.stderr)
     for split in SPLITS:
         for system, retriever in systems.items():

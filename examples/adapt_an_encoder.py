@@ -3,7 +3,9 @@
 import vizsla
 
 items = {"fig": "a sweet fig", "pear": "a green pear", "onion": "a yellow onion", "leek": "a long leek"}
-base = vizsla.dense(items, vizsla.LsaEncoder.fit(items.values(), dim=4))
-adapted = vizsla.pefa_xs(base, [("long and yellow", "onion"), ("a long one", "onion")], weight=0.2, calibrated=False)
+base = vizsla.dense(items, vizsla.encoders.LsaEncoder.fit(items.values(), dim=4))
+adapted = vizsla.pefa(
+    base, [("long and yellow", "onion"), ("a long one", "onion")], variant="xs", weight=0.2, calibrated=False
+)
 for name, search in {"base": base, "adapted": adapted}.items():
     print(name, search.score("long", base("long", k=4)).top(2).to_dict()["0"])

@@ -37,7 +37,7 @@ class Shortest(Retriever):
 
     def _search(self, queries: Queries, k: int, filter: Filter | None, threads: int) -> Candidates:
         allowed = np.arange(len(self._items), dtype=np.int32) if filter is None else filter.numbers
-        everything = Candidates.matches([allowed] * len(queries), catalog=self._items)
+        everything = Candidates.from_rows([allowed] * len(queries), catalog=self._items)
         return everything.with_scores(self._score(queries, everything, filter, threads), k=k)
 
     def _score(self, queries: Queries, candidates: Candidates, filter: Filter | None, threads: int) -> PairScores:

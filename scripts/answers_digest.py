@@ -30,10 +30,10 @@ def made_up(seed: int = 0) -> tuple[vizsla.Dataset, list[str]]:
 def retrievers(dataset: vizsla.Dataset) -> Iterator[tuple[str, Retriever]]:
     """Yield what is built and trained in native code."""
     bm25, tfidf = vizsla.bm25(dataset), vizsla.tfidf(dataset)
-    xrlinear = vizsla.train_xrlinear(dataset)
-    yield from {"bm25": bm25, "tfidf": tfidf, "bag": vizsla.bag(dataset), "xrlinear": xrlinear}.items()
+    xrlinear = vizsla.xrlinear(dataset)
+    yield from {"bm25": bm25, "tfidf": tfidf, "tokens": vizsla.tokens(dataset, epochs=0), "xrlinear": xrlinear}.items()
     yield "sum", 0.5 * bm25.normalized() + 0.5 * xrlinear.normalized()
-    yield "pefa", vizsla.pefa_xs(tfidf, dataset)
+    yield "pefa", vizsla.pefa(tfidf, dataset, variant="xs")
 
 
 def digest(found: vizsla.Candidates) -> str:

@@ -4,14 +4,15 @@ import os
 
 from clock import cpu_seconds, read_lines, serve
 
-from vizsla import WordPiece, bag
+from vizsla import tokens
+from vizsla.text import WordPiece
 
 
 def index(file):
     texts = read_lines(file)
     vocabulary = os.environ.get("VIZSLA_VOCABULARY")
     pieces = None if vocabulary is None else WordPiece.open(vocabulary)
-    return cpu_seconds(lambda: bag(texts, analyzer=pieces))[1]
+    return cpu_seconds(lambda: tokens(texts, analyzer=pieces))[1]
 
 
 serve(index=index)

@@ -10,8 +10,8 @@ from xrlinear_measures import folder_bytes, matrix_of, microseconds, peak_above,
 
 from vizsla import Dataset
 from vizsla.indexes.tree import layer_matchers
+from vizsla.methods.xrlinear.build import xrlinear
 from vizsla.methods.xrlinear.feature_selection import default_encoder
-from vizsla.methods.xrlinear.train_xrlinear import train_xrlinear
 from vizsla.text.ngrams import NgramTfidf
 
 K = 100
@@ -26,7 +26,7 @@ def train(folder, instances, words=False, fitted=False, **options):
 
     def work():
         encoder = _words(texts_of(folder, instances)) if words else ready
-        return train_xrlinear(dataset, encoder=encoder, item_texts=item_texts, **options)
+        return xrlinear(dataset, encoder=encoder, item_texts=item_texts, **options)
 
     built["model"], seconds, peak = peak_above(work)
     return {"seconds": seconds, "peak": peak}

@@ -35,6 +35,7 @@ NB_MODULE(_native, module) {
   vizsla::register_dense(module);
   vizsla::register_entries(module);
   vizsla::register_strings(module);
+  vizsla::register_live_postings(module);
   vizsla::register_max_sim(module);
   vizsla::register_column_sums(module);
   vizsla::register_ngrams(module);

@@ -12,6 +12,7 @@ void register_dense(nanobind::module_& module);
 void register_entries(nanobind::module_& module);
 void register_cursor_sum(nanobind::module_& module);
 void register_strings(nanobind::module_& module);
+void register_live_postings(nanobind::module_& module);
 void register_max_sim(nanobind::module_& module);
 void register_ngrams(nanobind::module_& module);
 void register_compress_indices(nanobind::module_& module);

@@ -82,6 +82,18 @@ class BoundBagBuilder {
                           to_numpy(std::move(rows.counts)));
   }
 
+  nb::tuple ordered_rows(InArray<std::int32_t> terms, std::uint32_t columns, InArray<std::int32_t> column_of_row,
+                         std::optional<std::uint32_t> rooted) {
+    const ExclusiveUse use(busy_);
+    OrderedRows rows;
+    {
+      nb::gil_scoped_release unlocked;
+      rows = builder_.ordered_rows(view(terms), columns, view(column_of_row), rooted);
+    }
+    return nb::make_tuple(to_numpy(std::move(rows.offsets)), to_numpy(std::move(rows.terms)),
+                          to_numpy(std::move(rows.counts)));
+  }
+
  private:
   static constexpr std::size_t bytes_between_signals = 4U << 20;  // some 30 ms: Ctrl-C feels prompt
 
@@ -242,7 +254,11 @@ void register_text(nb::module_& module) {
       .def("take_rows", &BoundBagBuilder::take_rows, nb::arg("terms"), nb::arg("columns"), nb::arg("column_of_row"),
            nb::arg("rooted") = nb::none(),
            "The rows, each read in its column of the terms; none given: the forms themselves. Rows of the rooted "
-           "column count the last column, too, by half.");
+           "column count the last column, too, by half.")
+      .def("ordered_rows", &BoundBagBuilder::ordered_rows, nb::arg("terms"), nb::arg("columns"),
+           nb::arg("column_of_row"), nb::arg("rooted") = nb::none(),
+           "The rows as `take_rows` has them, counts in halves, each in the order in which its text names terms first; "
+           "terms of languages that a row is not in have the count 0.");
   nb::class_<BoundBagLookup>(module, "BagLookup")
       .def(nb::init<bool, int, int, bool, InArray<std::uint8_t>, InArray<std::int64_t>, InArray<std::uint32_t>,
                     InArray<std::int32_t>, std::uint32_t, bool>(),

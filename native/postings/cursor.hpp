@@ -10,27 +10,37 @@
 
 namespace vizsla {
 
-class Cursor {
+VIZSLA_PREFETCHES inline void prefetch_impact(const float* impacts, std::size_t at) {
+  __builtin_prefetch(impacts + at);
+}
+
+template <class Impacts>
+class ListCursor {
  public:
+  using List = PostingList<Impacts>;
+
   static constexpr std::int64_t no_item = std::numeric_limits<std::int64_t>::max();
 
-  Cursor(const Postings::List& list, float weight)
+  // No posting of a block gives more than `bound_weight` times the block's bound; mostly it is the weight.
+  ListCursor(const List& list, float weight, double bound_weight)
       : list_(list),
         items_(list.items.data()),
-        impacts_(list.impacts.data()),
+        impacts_(list.impacts),
         blocks_(list.blocks.data()),
         count_(list.items.size()),
         block_count_(list.blocks.size()),
-        weight_(weight) {}
+        weight_(weight),
+        bound_weight_(bound_weight) {}
 
-  const Postings::List& list() const { return list_; }
+  const List& list() const { return list_; }
+  float weight() const { return weight_; }
 
   // Short lists are over before the processor has guessed where they lie.
   VIZSLA_PREFETCHES void prefetch() const {
     constexpr std::size_t line = 64 / sizeof(std::int32_t), lines = 2;
     for (std::size_t at = 0; at < std::min(count_, lines * line); at += line) {
       __builtin_prefetch(items_ + at);
-      __builtin_prefetch(impacts_ + at);
+      prefetch_impact(impacts_, at);
     }
   }
 
@@ -38,7 +48,7 @@ class Cursor {
   std::int64_t seek(std::int64_t low) {
     if (position_ < count_ && items_[position_] >= low) return items_[position_];
     seek_block(low);
-    position_ = std::max(position_, block_ * Postings::block_size);
+    position_ = std::max(position_, block_ * List::block_size);
     if (position_ >= count_) return no_item;
     position_ = first_from(position_, block_end(block_), static_cast<std::int32_t>(low));
     return items_[position_];
@@ -54,11 +64,11 @@ class Cursor {
       ++blocks_met_;
       if (blocks_[block].last >= high - 1) break;
     }
-    return blocks_met_ == 0 ? 0 : Query::largest_product(weight_, largest);
+    return blocks_met_ == 0 ? 0 : Query::largest_product(bound_weight_, largest);
   }
 
   // At most so many postings lie in the range that was last bounded.
-  std::size_t postings_met() const { return blocks_met_ * Postings::block_size; }
+  std::size_t postings_met() const { return blocks_met_ * List::block_size; }
 
   // What the item gets from this list. Items must be asked for in ascending order.
   float value(std::int64_t item) { return seek(item) == item ? weight_ * impacts_[position_] : 0.0F; }
@@ -73,7 +83,7 @@ class Cursor {
                        &add](std::size_t i) { add(static_cast<std::uint32_t>(items[i] - base), weight * impacts[i]); };
     std::size_t at = begin_;
     // A block that ends inside the range needs no look at each item.
-    for (std::size_t block = at / Postings::block_size; block < block_count_ && blocks_[block].last < high; ++block) {
+    for (std::size_t block = at / List::block_size; block < block_count_ && blocks_[block].last < high; ++block) {
       for (const std::size_t end = block_end(block); at < end; ++at) step(at);
     }
     for (; at < count_ && items_[at] < high; ++at) step(at);
@@ -87,7 +97,7 @@ class Cursor {
     seek(low);
     begin_ = position_;
     std::size_t end = begin_;
-    for (std::size_t block = end / Postings::block_size; block < block_count_ && blocks_[block].last < high; ++block) {
+    for (std::size_t block = end / List::block_size; block < block_count_ && blocks_[block].last < high; ++block) {
       end = block_end(block);
     }
     while (end < count_ && items_[end] < high) ++end;
@@ -118,7 +128,7 @@ class Cursor {
 
   void add_range(std::size_t at, std::size_t end, float* sums) const {
     const std::int32_t* const items = items_;
-    const float* const impacts = impacts_;
+    const Impacts impacts = impacts_;
     const float weight = weight_;
     for (; at + 4 <= end; at += 4) {
       float* const a = sums + items[at];
@@ -135,19 +145,22 @@ class Cursor {
     for (; at < end; ++at) sums[items[at]] += weight * impacts[at];
   }
 
-  std::size_t block_end(std::size_t block) const { return std::min(count_, (block + 1) * Postings::block_size); }
+  std::size_t block_end(std::size_t block) const { return std::min(count_, (block + 1) * List::block_size); }
 
   void seek_block(std::int64_t low) {
     while (block_ < block_count_ && blocks_[block_].last < low) ++block_;
   }
 
-  Postings::List list_;
+  List list_;
   const std::int32_t* items_;
-  const float* impacts_;
+  Impacts impacts_;
   const Block* blocks_;
   std::size_t count_, block_count_;
   float weight_;
+  double bound_weight_;
   std::size_t position_ = 0, begin_ = 0, block_ = 0, blocks_met_ = 0;
 };
+
+using Cursor = ListCursor<const float*>;
 
 }  // namespace vizsla

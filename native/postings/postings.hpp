@@ -18,17 +18,24 @@ struct Block {
   float bound;        // the highest impact
 };
 
-class Postings {
- public:
+// One term's postings. `Impacts` gives the impact of the i-th posting by `[i]`: a pointer to stored impacts, or
+// something that computes them.
+template <class Impacts>
+struct PostingList {
   static constexpr std::size_t block_size = 128;
 
-  struct List {
-    std::span<const std::int32_t> items;
-    std::span<const float> impacts;
-    std::span<const Block> blocks;
-    float bound;
-    float priority;
-  };
+  std::span<const std::int32_t> items;
+  Impacts impacts;
+  std::span<const Block> blocks;
+  float bound;
+  float priority;
+};
+
+class Postings {
+ public:
+  using List = PostingList<const float*>;
+
+  static constexpr std::size_t block_size = List::block_size;
 
   // What belongs to terms rather than to postings: each empty, or a number for each term.
   struct Terms {
@@ -67,7 +74,7 @@ class Postings {
     const std::size_t begin = at(offsets_[term]);
     const std::size_t count = at(offsets_[term + 1]) - begin;
     const std::size_t first = at(block_offsets_[term]);
-    return {numbers_.subspan(begin, count), impacts_.subspan(begin, count),
+    return {numbers_.subspan(begin, count), impacts_.data() + begin,
             std::span(blocks_).subspan(first, at(block_offsets_[term + 1]) - first), bounds_[term], priorities()[term]};
   }
 

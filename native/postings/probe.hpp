@@ -13,12 +13,12 @@ namespace vizsla {
 class ListProbe {
  public:
   // Adds weight × impact to the sums of the items `low + found[i]`, which ascend.
-  void add(const Postings::List& list, float weight, std::int64_t low, std::span<const std::uint32_t> found,
-           float* sums) {
+  template <class List>
+  void add(const List& list, float weight, std::int64_t low, std::span<const std::uint32_t> found, float* sums) {
     places_.resize(found.size());
     const auto base = static_cast<std::int32_t>(low);
     place_in_blocks(list, base, found);
-    for (std::size_t half = std::min(list.items.size(), Postings::block_size); half > 1;) {
+    for (std::size_t half = std::min(list.items.size(), List::block_size); half > 1;) {
       const std::size_t step = half / 2;
       for (std::size_t i = 0; i < found.size(); ++i) {
         const bool below = list.items[places_[i] + step - 1] < base + static_cast<std::int32_t>(found[i]);
@@ -34,14 +34,15 @@ class ListProbe {
 
  private:
   // Where to look for each item: a block's length from here on. The last block begins earlier, so that all are as long.
-  void place_in_blocks(const Postings::List& list, std::int32_t base, std::span<const std::uint32_t> found) {
-    const std::size_t last = list.items.size() - std::min(list.items.size(), Postings::block_size);
+  template <class List>
+  void place_in_blocks(const List& list, std::int32_t base, std::span<const std::uint32_t> found) {
+    const std::size_t last = list.items.size() - std::min(list.items.size(), List::block_size);
     std::size_t block = 0;
     for (std::size_t i = 0; i < found.size(); ++i) {
       while (block + 1 < list.blocks.size() && list.blocks[block].last < base + static_cast<std::int32_t>(found[i])) {
         ++block;
       }
-      places_[i] = std::min(block * Postings::block_size, last);
+      places_[i] = std::min(block * List::block_size, last);
     }
   }
 

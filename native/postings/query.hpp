@@ -38,7 +38,7 @@ class Query {
     double total = 0;
     for (QueryTerm& entry : terms_) {
       const Postings::List list = postings.list(static_cast<std::size_t>(entry.term));
-      entry.bound = largest_product(entry.weight, list.bound);
+      entry.bound = largest_product(double{entry.weight}, list.bound);
       entry.priority = double{entry.weight} * double{list.priority};
       total += entry.bound;
     }
@@ -54,8 +54,8 @@ class Query {
   float base() const { return base_; }
 
   // No float product of the weight and an impact up to `impact` is above this, even where it rounds up.
-  static double largest_product(float weight, float impact) {
-    return double{weight} * double{impact} * (1 + 1e-7) + double{FLT_TRUE_MIN};
+  static double largest_product(double weight, float impact) {
+    return weight * double{impact} * (1 + 1e-7) + double{FLT_TRUE_MIN};
   }
 
  private:

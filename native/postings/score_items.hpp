@@ -19,7 +19,7 @@ class ItemScorer {
     sort_places(items);
     std::fill(scores.begin(), scores.end(), 0.0F);
     for (const QueryTerm& entry : query_.terms()) {
-      Cursor cursor(postings.list(static_cast<std::size_t>(entry.term)), entry.weight);
+      Cursor cursor(postings.list(static_cast<std::size_t>(entry.term)), entry.weight, double{entry.weight});
       for (std::uint64_t place : places_)
         scores[place & UINT32_MAX] += cursor.value(static_cast<std::int64_t>(place >> 32));
     }

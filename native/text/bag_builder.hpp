@@ -20,6 +20,14 @@
 
 namespace vizsla {
 
+// Rows of (term, count in halves) as the texts name them first, with the terms of languages that a text is not in:
+// their count is 0.
+struct OrderedRows {
+  std::vector<std::int64_t> offsets{0};
+  std::vector<std::int32_t> terms;
+  std::vector<std::uint32_t> counts;
+};
+
 struct BagRows {
   GrowingArray<std::int64_t> offsets;
   GrowingArray<std::int32_t> terms;
@@ -136,6 +144,52 @@ class BagBuilder {
     BagRows taken = std::move(rows_);
     rows_.offsets.push_back(0);
     return taken;
+  }
+
+  // The rows as `take_rows` gives them, but each in the order in which its text names its terms first, a form's terms
+  // in the order of the columns. Where there are several languages, terms that a form has in another language than its
+  // row's come along, with the count 0.
+  OrderedRows ordered_rows(std::span<const std::int32_t> terms, std::size_t columns,
+                           std::span<const std::int32_t> column_of_row, std::optional<std::size_t> rooted) const {
+    if (!terms.empty() || rooted) check_table(terms, columns);
+    if (!column_of_row.empty() && column_of_row.size() != rows())
+      throw std::invalid_argument("every row must have a column");
+    if (rooted && *rooted + 1 >= columns) throw std::invalid_argument("roots need a column of their own");
+    check_columns(column_of_row, rooted ? columns - 1 : columns);
+    OrderedRows found;
+    const std::size_t bound = terms.empty()
+                                  ? vocabulary_.size() - skipped_
+                                  : static_cast<std::size_t>(*std::max_element(terms.begin(), terms.end()) + 1);
+    std::vector<std::int64_t> places(bound, -1);  // where each term lies, if not before the row
+    for (std::size_t row = 0; row < rows(); ++row) {
+      const auto begin = static_cast<std::int64_t>(found.terms.size());
+      const std::size_t own = column_of_row.empty() ? 0 : static_cast<std::size_t>(column_of_row[row]);
+      const auto add = [&](std::int32_t term, std::uint32_t count) {
+        if (term < 0) return;
+        std::int64_t& place = places[static_cast<std::size_t>(term)];
+        if (place < begin) {
+          place = static_cast<std::int64_t>(found.terms.size());
+          found.terms.push_back(term);
+          found.counts.push_back(0);
+        }
+        found.counts[static_cast<std::size_t>(place)] += count;
+      };
+      const auto end = static_cast<std::size_t>(rows_.offsets[row + 1]);
+      for (auto i = static_cast<std::size_t>(rows_.offsets[row]); i < end; ++i) {
+        const auto count = static_cast<std::uint32_t>(rows_.counts[i]);
+        if (terms.empty()) {
+          add(rows_.terms[i], 2 * count);
+          continue;
+        }
+        const auto ways = terms.subspan(static_cast<std::size_t>(rows_.terms[i]) * columns, columns);
+        for (std::size_t column = 0; column < columns; ++column) {
+          const bool root = rooted && column + 1 == columns;
+          add(ways[column], root ? (own == *rooted ? count : 0) : (own == column ? 2 * count : 0));
+        }
+      }
+      found.offsets.push_back(static_cast<std::int64_t>(found.terms.size()));
+    }
+    return found;
   }
 
  private:

@@ -29,6 +29,13 @@ class FormatError(VizslaError):
     """An artifact is damaged, incomplete, or not an artifact; the message names the file."""
 
 
+class EngineError(VizslaError):
+    """An engine cannot store or read now: a full disk, a folder that cannot be written, another process that holds it.
+
+    Nothing of the call was stored. What was acknowledged before is there.
+    """
+
+
 class CompositionError(VizslaError, ValueError):
     """Parts that cannot be combined, or a composition string that cannot be read."""
 

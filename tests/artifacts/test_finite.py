@@ -58,8 +58,8 @@ def test_vectors_are_checked_where_they_come_in(storage: str, wrong: float) -> N
     rows = np.eye(4, 3, dtype=np.float32)
     rows[2, 1] = wrong
     texts = {"a": "one", "b": "two", "c": "three", "d": "four"}
-    encoder = vizsla.FunctionEncoder(lambda lines: np.ones((len(lines), 3)), dim=3, name="ones")
-    broken = vizsla.FunctionEncoder(lambda lines: rows[: len(lines)], dim=3, name="broken")
+    encoder = vizsla.encoders.FunctionEncoder(lambda lines: np.ones((len(lines), 3)), dim=3, name="ones")
+    broken = vizsla.encoders.FunctionEncoder(lambda lines: rows[: len(lines)], dim=3, name="broken")
     with pytest.raises(InputError, match="finite"):
         vizsla.dense(texts, encoder, vectors=rows, storage=storage)
     with pytest.raises(InputError, match="finite"):
@@ -68,7 +68,7 @@ def test_vectors_are_checked_where_they_come_in(storage: str, wrong: float) -> N
         PqIndex.build(rows, bytes=1, bits=4)
     with pytest.raises(InputError, match="finite"):
         PrecomputedEncoder(["a", "b", "c", "d"], rows).queries(["c"])
-    odd = vizsla.FunctionEncoder(
+    odd = vizsla.encoders.FunctionEncoder(
         lambda lines: [[wrong, 0, 0]] * len(lines), dim=3, name="odd", items=lambda lines: np.ones((len(lines), 3))
     )
     with pytest.raises(InputError, match="finite"):
@@ -76,7 +76,7 @@ def test_vectors_are_checked_where_they_come_in(storage: str, wrong: float) -> N
 
 
 def test_check_names_the_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    encoder = vizsla.LsaEncoder.fit(["a fig tree", "a pear tree", "a plum"], dim=2)
+    encoder = vizsla.encoders.LsaEncoder.fit(["a fig tree", "a pear tree", "a plum"], dim=2)
     saved = vizsla.dense({"a": "a fig tree", "b": "a pear"}, encoder).save(tmp_path / "saved")
     file = next(file for file in float_files(saved) if file.name == "vectors.npy")
     values = np.load(file)

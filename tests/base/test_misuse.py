@@ -13,22 +13,23 @@ from vizsla.core.candidates import Candidates
 from vizsla.core.sparse import SparseRows, as_scipy
 from vizsla.core.strings import Strings
 from vizsla.core.validation import as_array, as_path, check_seed, validate_args
-from vizsla.encoders.open import open_encoder
+from vizsla.encoders import LsaEncoder, WordEncoder, open_encoder
 from vizsla.errors import InputError
 from vizsla.indexes.factory import make_index
 from vizsla.methods.pefa import pefa_xs
 from vizsla.methods.xrlinear.tree import LabelTree, cluster_items
+from vizsla.text import WordPiece
 
 ITEMS = {"a": "fig tree", "b": "pear"}
 
 
 def lsa():
-    return vizsla.LsaEncoder.fit(["a b"], dim=1)
+    return LsaEncoder.fit(["a b"], dim=1)
 
 
 def test_more_negatives_than_items_cost_no_memory():
     clicks = [("vehicle", "a"), ("orchard", "b")]
-    learned = [vizsla.train_tokens(vizsla.bag(ITEMS), clicks, epochs=1, negatives=many) for many in (2, 2**40)]
+    learned = [vizsla.tokens(ITEMS, clicks, epochs=1, negatives=many) for many in (2, 2**40)]
     assert learned[0]("vehicle orchard") == learned[1]("vehicle orchard")
 
 
@@ -44,7 +45,7 @@ def of_matrices(**matrices):
 
 def test_a_dense_matrix_of_clicks_is_as_good_as_a_sparse_one():
     dense, sparse = of_matrices(clicks=[[2.0, 0.0]]), of_matrices(clicks=csr_array([[2.0, 0.0]]))
-    learned = [vizsla.train_tokens(vizsla.bag(ITEMS), clicks, epochs=1) for clicks in (dense, sparse)]
+    learned = [vizsla.learning.train_tokens(vizsla.tokens(ITEMS), clicks, epochs=1) for clicks in (dense, sparse)]
     assert learned[0]("fig") == learned[1]("fig") and dense.clicks.nnz == 1
 
 
@@ -73,15 +74,24 @@ def test_a_dense_matrix_of_clicks_is_as_good_as_a_sparse_one():
         (lambda search: vizsla.Retrying(search, pause_s="x"), "`pause_s` must be a number"),
         (lambda search: vizsla.Retrying(search, seed=-1), "`seed` must be a whole number from 0"),
         (lambda search: vizsla.Retrying(search, failures=5), "`failures` must be a tuple"),
-        (lambda search: vizsla.WordPiece(["[UNK]"], prefix=None), "`prefix` must be a text"),
-        (lambda search: vizsla.WordPiece(["[UNK]"], special=slice(None)), "`special` must be a list or None"),
+        (lambda search: WordPiece(["[UNK]"], prefix=None), "`prefix` must be a text"),
+        (lambda search: WordPiece(["[UNK]"], special=slice(None)), "`special` must be a list or None"),
         (lambda search: vizsla.tfidf(ITEMS, encoder=5), "`encoder` must be a NgramTfidf or None"),
-        (lambda search: vizsla.train_tokens(vizsla.bag(ITEMS), [("fig", "a")], epochs=1, seed=-1), "`seed` must be"),
-        (lambda search: vizsla.late_interaction(ITEMS, vizsla.WordEncoder(lsa()), path="a\0"), "without a zero byte"),
-        (lambda search: vizsla.LsaEncoder(lsa().ngrams, object()), "`projection` must be an array"),
-        (lambda search: vizsla.NgramTfidf(lsa().ngrams.names, "x", bins=[1, 1, 1]), "`weights` must be numbers"),
+        (
+            lambda search: vizsla.tokens(ITEMS, [("fig", "a")], epochs=1, seed=-1),
+            "`seed` must be",
+        ),
+        (
+            lambda search: vizsla.late_interaction(ITEMS, WordEncoder(lsa()), path="a\0"),
+            "without a zero byte",
+        ),
+        (lambda search: LsaEncoder(lsa().ngrams, object()), "`projection` must be an array"),
+        (lambda search: vizsla.text.NgramTfidf(lsa().ngrams.names, "x", bins=[1, 1, 1]), "`weights` must be numbers"),
         (lambda search: search.save("a\0b"), "without a zero byte"),
-        (lambda search: vizsla.LsaEncoder.fit(["a b"], dim=1, seed=-1), "`seed` must be a whole number from 0"),
+        (
+            lambda search: LsaEncoder.fit(["a b"], dim=1, seed=-1),
+            "`seed` must be a whole number from 0",
+        ),
         (lambda search: vizsla.bm25(ITEMS, k1="x"), "`k1` must be a number. Got str"),
         (lambda search: vizsla.dense(ITEMS, "x"), "`encoder` must be an Encoder. Got str"),
         (lambda search: 2**70 * search, None),
@@ -97,10 +107,13 @@ def test_a_dense_matrix_of_clicks_is_as_good_as_a_sparse_one():
         (lambda search: vizsla.bm25({"a": "fig", "b": {"text": "fig"}}), "must hold str. Got dict at position 1"),
         (lambda search: open_encoder(""), "must be a model's hub id or folder. Got an empty text"),
         (lambda search: vizsla.compare({"a": search}, None), "dataset"),
-        (lambda search: vizsla.WordPiece(["[UNK]"], prefix="\ud800"), "`prefix` must be valid Unicode. Got '.ud800'"),
+        (
+            lambda search: WordPiece(["[UNK]"], prefix="\ud800"),
+            "`prefix` must be valid Unicode. Got '.ud800'",
+        ),
         (lambda search: search("fig").to_trec(tag="\ud800"), "must be valid Unicode"),
         (lambda search: Candidates.from_dict({"\ud800": {"a": 1.0}}).to_trec(), "must be valid Unicode"),
-        (lambda search: vizsla.Analyzer(stop_words=np.array(3)), "`stop_words` must be a language or a list"),
+        (lambda search: vizsla.text.Analyzer(stop_words=np.array(3)), "`stop_words` must be a language or a list"),
         (lambda search: vizsla.shards(csr_array((1, 1))), "`parts` must be a list. Got csr_array"),
         (lambda search: vizsla.tfidf(ITEMS, kind_shares=csr_array((1, 3))), "`kind_shares` must be a list"),
         (lambda search: of_matrices(clicks=[()]), "`clicks` must be 1 × 2. Got .1, 0."),

@@ -40,8 +40,8 @@ def same(found: Candidates, again: Candidates, capsys: pytest.CaptureFixture[str
     assert again.to_dict() == found.to_dict() and again.to_trec() == found.to_trec()
     assert list(again.query_ids) == list(found.query_ids) and again.stats == found.stats
     for row in range(len(found)):
-        assert again.known(row) == found.known(row)
-        assert again.known(row, ["text", "PRICE", "stock"]) == found.known(row, ["text", "PRICE", "stock"])
+        assert again.metadata(row) == found.metadata(row)
+        assert again.metadata(row, ["text", "PRICE", "stock"]) == found.metadata(row, ["text", "PRICE", "stock"])
     for fields in (None, ["title", "price"], []):
         found.show(fields=fields)
         shown = capsys.readouterr().out
@@ -58,7 +58,7 @@ def test_everything_that_an_answer_says_is_the_same(protocol: int, capsys: pytes
     same(found, again, capsys)
     same(found, pickle.loads(pickle.dumps(again, protocol)), capsys)
     part = pickle.loads(pickle.dumps(again[1:2], protocol))
-    assert part == found[1:2] and len(part.catalog) == 7 and part.known(0) == found.known(1)
+    assert part == found[1:2] and len(part.catalog) == 7 and part.metadata(0) == found.metadata(1)
 
 
 def test_its_size_is_that_of_its_hits() -> None:
@@ -87,19 +87,19 @@ def test_what_needs_the_whole_catalog_raises() -> None:
     whole = Candidates.from_dict(again.to_dict(), catalog=engine.items)
     assert np.array_equal(whole.to_csr().toarray(), found.to_csr().toarray())
     with pytest.raises(InputError, match=r"must be one that the items have \(.*price.*\). Got 'weight'"):
-        again.known(0, ["weight"])
+        again.metadata(0, ["weight"])
 
 
 def test_other_answers_are_pickled_too() -> None:
     plain = bm25({"fig": "a fig", "pear": "a pear"})("fig")
-    numbers = Candidates.matches([np.array([7, 2], np.int32)])
+    numbers = Candidates.from_rows([np.array([7, 2], np.int32)])
     empty = Candidates.from_dict({})
     for found in (plain, plain.unscored(), numbers, empty):
         again = pickle.loads(pickle.dumps(found))
         assert again == found and again.ids == found.ids
         assert not again.items.flags.writeable and not again.offsets.flags.writeable
     with pytest.raises(InputError, match="only ids were saved"):
-        pickle.loads(pickle.dumps(plain)).known(0, ["price"])
+        pickle.loads(pickle.dumps(plain)).metadata(0, ["price"])
 
 
 def test_a_copy_is_the_answer_itself() -> None:

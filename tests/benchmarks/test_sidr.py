@@ -10,7 +10,7 @@ import pytest
 
 from benchmarks import sidr_ablations, sidr_train, sidr_trials
 from tests.methods.sidr.tiny import ITEMS, dataset, model_folder
-from vizsla import bag
+from vizsla import tokens
 from vizsla.methods.sidr.settings import SidrSettings
 
 for package in ("ir_measures", "torch", "transformers", "onnx", "onnxruntime"):
@@ -35,7 +35,7 @@ def options(tmp_path, monkeypatch) -> Namespace:
     monkeypatch.setenv("VIZSLA_DATA", str(tmp_path))
     monkeypatch.setattr(sidr_train, "SETTINGS", CHEAP)
     monkeypatch.setattr(sidr_trials, "SETTINGS", CHEAP)
-    monkeypatch.setattr(sidr_ablations, "PAPER", {**CHEAP, "table_epochs": 0, "item_bags": False})
+    monkeypatch.setattr(sidr_ablations, "PAPER", {**CHEAP, "table_epochs": 0, "item_tokens": False})
     given = {"set": "tiny", "most_steps": 1, "queries": None, "saved": None, "checkpoint": None, "items": None}
     return Namespace(**given, quick=True, depths=[5], full=True, only=None)
 
@@ -43,17 +43,17 @@ def options(tmp_path, monkeypatch) -> Namespace:
 def test_tables_1_7_and_8_have_quality_index_time_bytes_and_cost(options):
     rows = {row.work: row for row in sidr_train._rows(options, str(model_folder()))}
     assert {"indexing bm25", "indexing bags", "indexing vectors", "bags", "vectors"} <= set(rows)
-    for system in ("bm25", "bag", "learned table", "sidr beta", "sidr full", "sidr alpha", "bm25 + sidr (m=5)"):
+    for system in ("bm25", "tokens", "learned table", "sidr beta", "sidr full", "sidr alpha", "bm25 + sidr (m=5)"):
         assert 0 <= rows[f"test-unseen: {system}"].ours <= 1
     assert 5 <= rows["sidr beta (m=5): items to encode"].ours <= len(ITEMS)
 
 
 def test_the_cost_of_a_second_stage_is_the_distinct_items_it_meets(options):
     data = sidr_train.Dataset.open(sidr_train.data_folder() / "tiny")
-    first = bag(data)
+    first = tokens(data, epochs=0)
     asked = [data.queries[row].text for split in sidr_train.SPLITS for row in data.qrels(split).nonzero()[0].tolist()]
     wanted = {item for text in asked for item in first(text, k=2).ids[0]}
-    assert sidr_train._cost(options, data, "bag", first, 2).ours == len(wanted)
+    assert sidr_train._cost(options, data, "tokens", first, 2).ours == len(wanted)
 
 
 def test_table_4_measures_beta_and_full_search_of_a_saved_model(options, tmp_path):

@@ -44,9 +44,9 @@ COMMANDS = {
             "--chars": {"analyzer": lambda found: len(found("figs")) > 1},
         },
     ),
-    "index bag": (
+    "index tokens": (
         ["{items}", "-o", "{new}"],
-        "vizsla.methods.tokens.model:bag",
+        "vizsla.methods.tokens.model:tokens",
         {
             "--b 0.3": {"b": 0.3},
             "--seed 7": {"seed": 7},
@@ -79,12 +79,12 @@ COMMANDS = {
         ["{items}", "--clicks", "{log}", "-o", "{new}"],
         "vizsla.methods.tokens.train_tokens:train_tokens",
         {
-            "--bag {bag}": {"0": lambda found: not found.learned and len(found.items) == 5},
+            "--base {tokens}": {"0": lambda found: not found.learned and len(found.items) == 5},
             "--b 0.3": {"0": lambda found: found.b == 0.3},
-            "--language german": {"0": lambda found: "german" in repr(found.encoder.bag.analyzer).lower()},
+            "--language german": {"0": lambda found: "german" in repr(found.encoder.words.analyzer).lower()},
             "--vocabulary {model}": {"0": lambda found: found.index.dim == len(WORDS)},
             "--learn-vocabulary 40": {"0": lambda found: 10 < found.index.dim <= 40},
-            "--vocabulary {model} --cased": {"0": lambda found: found.encoder.bag.analyzer("Fig") == ["[UNK]"]},
+            "--vocabulary {model} --cased": {"0": lambda found: found.encoder.words.analyzer("Fig") == ["[UNK]"]},
             "--epochs 4": {"epochs": 4},
             "--rate 0.3": {"rate": 0.3},
             "--negatives 9": {"negatives": 9},
@@ -101,7 +101,7 @@ COMMANDS = {
         {
             "--checkpoint {new}c": {"checkpoint": lambda found: str(found).endswith("newc")},
             "--no-semi-parametric": {"semi_parametric": False},
-            "--no-item-bags": {"item_bags": False},
+            "--no-item-tokens": {"item_tokens": False},
             "--whole-head": {"whole_head": True},
             "--plain-head": {"leveled": False},
             "--seed 7": {"seed": 7},
@@ -132,7 +132,7 @@ COMMANDS = {
     ),
     "train xrlinear": (
         ["{items}", "--clicks", "{log}", "-o", "{new}"],
-        "vizsla.methods.xrlinear.train_xrlinear:train_xrlinear",
+        "vizsla.methods.xrlinear.build:xrlinear",
         {
             "--kind-shares 1 0.5 0.25": {"kind_shares": close(1, 0.5, 0.25)},
             "--branching 8": {"branching": 8},
@@ -255,7 +255,7 @@ COMMANDS = {
         {},
     ),
     "compare": (
-        ["{items}", "x={bm25}", "y={bag}", "--queries", "{queries}", "--qrels", "{qrels}"],
+        ["{items}", "x={bm25}", "y={tokens}", "--queries", "{queries}", "--qrels", "{qrels}"],
         "vizsla.evaluation:compare",
         {"--baseline y": {"baseline": "y"}, "--overlap 300": {"k": 300}, "--overlap 3": {"k": 100}},
     ),

@@ -8,7 +8,7 @@ from importlib import import_module
 
 import pytest
 
-from vizsla import bag, bm25, load
+from vizsla import bm25, load, tokens
 from vizsla.cli import main
 from vizsla.data.dataset import Dataset
 
@@ -24,7 +24,7 @@ ROWS = [
 def files(tmp_path):
     (tmp_path / "items.jsonl").write_text("".join(json.dumps(row) + "\n" for row in ROWS))
     bm25(Dataset.open(tmp_path / "items.jsonl")).save(tmp_path / "bm25")
-    bag({row["id"]: row["text"] for row in ROWS}).save(tmp_path / "bag")
+    tokens({row["id"]: row["text"] for row in ROWS}).save(tmp_path / "tokens")
     return tmp_path
 
 
@@ -143,7 +143,7 @@ def test_the_table_of_the_terminal_has_every_hit(files, capsys, monkeypatch):
         ["index", "pq", "{bm25}", "-o", "{new}"],
         ["train", "xrlinear", "{items}", "-o", "{new}"],
         ["train", "jpq", "{bm25}", "-o", "{new}"],
-        ["train", "tokens", "{items}", "--bag", "{bm25}", "-o", "{new}"],
+        ["train", "tokens", "{items}", "--base", "{bm25}", "-o", "{new}"],
         ["adapt", "pefa-xs", "{bm25}", "--clicks", "nowhere.tsv", "-o", "{new}"],
         ["compare", "{items}", "x={bm25}", "x={bm25}"],
         ["sweep", "{bm25}", "{items}"],
@@ -185,13 +185,13 @@ def test_the_code_that_a_verb_returns_is_the_commands(files, monkeypatch):
     "command",
     [
         ["index", "bm25", "{items}"],
-        ["index", "bag", "{items}"],
+        ["index", "tokens", "{items}"],
         ["index", "tfidf", "{items}"],
         ["index", "statistics", "{items}"],
         ["index", "dense", "{items}", "--dim", "2"],
         ["split", "{items}", "--clicks", "{log}", "--cold", "0"],
-        ["add", "{bag}", "{more}"],
-        ["remove", "{bag}", "a"],
+        ["add", "{tokens}", "{more}"],
+        ["remove", "{tokens}", "a"],
         ["compose", "a", "--let", "a={bm25}"],
     ],
     ids=" ".join,
@@ -202,7 +202,12 @@ def test_what_is_there_is_replaced_only_if_told_so(command, files):
     (files / "more.jsonl").write_text('{"id": "z", "text": "new fig"}\n')
     out = files / "out"
     bm25({"old": "what was there"}).save(out)
-    names = {"bm25": files / "bm25", "bag": files / "bag", "items": files / "items.jsonl", "log": files / "log.tsv"}
+    names = {
+        "bm25": files / "bm25",
+        "tokens": files / "tokens",
+        "items": files / "items.jsonl",
+        "log": files / "log.tsv",
+    }
     argv = [part.format(**names, more=files / "more.jsonl") for part in command] + ["-o", str(out)]
     assert main(argv) == 2
     assert list(load(out).items) == ["old"]
@@ -215,7 +220,7 @@ def test_what_is_there_is_replaced_only_if_told_so(command, files):
 
 def test_add_and_remove_replace_their_own_folder_and_take_ids_from_everywhere(files, capsys):
     (files / "more.jsonl").write_text('{"id": "z", "text": "new fig"}\n{"id": "y", "text": "old car"}\n')
-    own = str(files / "bag")
+    own = str(files / "tokens")
     assert main(["add", own, str(files / "more.jsonl"), "-o", own]) == 0
     assert capsys.readouterr().out.startswith(f"{own}: 2 added, 6 items")
     (files / "gone.txt").write_text("y\nb\n")
@@ -231,13 +236,13 @@ def test_statistics_are_added_onto_those_before(files, capsys):
     assert "8 items" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("order", [("bag", "bm25"), ("bm25", "bag")])
+@pytest.mark.parametrize("order", [("tokens", "bm25"), ("bm25", "tokens")])
 def test_each_artifact_has_a_verdict_of_its_own(order, files, capsys):
-    file = files / "bag" / "frequencies.npy"
+    file = files / "tokens" / "frequencies.npy"
     file.write_bytes(file.read_bytes()[:-1] + b"!")
     assert main(["check", *(str(files / name) for name in order)]) == 1
     lines = capsys.readouterr().out.splitlines()
-    said = {"bag": f"{files / 'bag'}: 1 problem", "bm25": f"{files / 'bm25'}: sound"}
+    said = {"tokens": f"{files / 'tokens'}: 1 problem", "bm25": f"{files / 'bm25'}: sound"}
     assert lines == [said[name] for name in order]
 
 

@@ -7,13 +7,15 @@ import json
 import pytest
 
 from tests.methods.fusion.test_fuse import fruit_log
-from vizsla import bag, fuse, learn_fusion, load, train_tokens
+from vizsla import fuse, load, tokens
 from vizsla.cli import main
 from vizsla.compose.parser import sum_terms
 from vizsla.data.dataset import Dataset
 from vizsla.errors import CompositionError
+from vizsla.learning import train_tokens
 from vizsla.methods.bm25 import bm25
-from vizsla.methods.xrlinear.train_xrlinear import train_xrlinear
+from vizsla.methods.fusion import learn_fusion
+from vizsla.methods.xrlinear.build import xrlinear
 
 
 @pytest.fixture
@@ -29,7 +31,7 @@ def folder(tmp_path):
 
 def test_the_command_learns_what_the_function_learns(folder, capsys):
     log = Dataset.open(folder / "items.jsonl", clicks=folder / "clicks.tsv")
-    words, tree = bm25(log), train_xrlinear(log)
+    words, tree = bm25(log), xrlinear(log)
     words.save(folder / "words")
     tree.save(folder / "tree")
     given = ["--learn", str(folder / "items.jsonl"), "--clicks", str(folder / "clicks.tsv")]
@@ -51,14 +53,14 @@ def test_the_command_learns_what_the_function_learns(folder, capsys):
 
 def test_the_command_refits_learned_tokens_by_their_recipe(folder):
     log = Dataset.open(folder / "items.jsonl", clicks=folder / "clicks.tsv")
-    words, tokens = bm25(log), train_tokens(bag(log), log, epochs=1)
+    words, learned = bm25(log), tokens(log, epochs=1)
     words.save(folder / "words")
-    tokens.save(folder / "tokens")
+    learned.save(folder / "tokens")
     given = ["--learn", str(folder / "items.jsonl"), "--clicks", str(folder / "clicks.tsv"), "--cold", "0.3"]
     lets = ["--let", f"a={folder / 'words'}", "--let", f"b={folder / 'tokens'}"]
     output = ["-o", str(folder / "both"), "--report", str(folder / "report.json")]
     assert main(["compose", "a + b", *lets, *given, *output]) == 0
-    learned = lambda data: train_tokens(bag(data), data, epochs=1)  # noqa: E731
+    learned = lambda data: train_tokens(tokens(data, epochs=0), data, epochs=1)  # noqa: E731
     expected = learn_fusion({"a": words, "b": learned}, log, cold=0.3)
     assert json.loads((folder / "report.json").read_text())["choice"] == expected.choice.to_dict()
 

@@ -13,7 +13,7 @@ from vizsla.cli import main
 from vizsla.cli.verbs import parser
 from vizsla.encoders.lsa import LsaEncoder
 from vizsla.methods.bm25_statistics import Statistics
-from vizsla.methods.tokens.model import bag
+from vizsla.methods.tokens.model import tokens
 
 
 @pytest.fixture(scope="module")
@@ -28,7 +28,7 @@ def files(tmp_path_factory):
     (folder / "model").mkdir()
     (folder / "model" / "vocab.txt").write_text("\n".join(WORDS) + "\n")
     bm25(ITEMS).save(folder / "bm25")
-    bag(ITEMS).save(folder / "bag")
+    tokens(ITEMS).save(folder / "tokens")
     Statistics.of(ITEMS).save(folder / "statistics")
     flat = dense(ITEMS, LsaEncoder.fit(ITEMS.values(), dim=2))
     flat.save(folder / "dense")
@@ -100,7 +100,7 @@ READING = {
 }
 OPENED = [
     "index bm25",
-    "index bag",
+    "index tokens",
     "index tfidf",
     "train xrlinear",
     "train tokens",
@@ -204,7 +204,7 @@ def test_options_of_a_sweep_arrive(files, monkeypatch):
 def test_anchors_options_arrive(files, tmp_path, monkeypatch):
     recorder = Recorder(monkeypatch)
     argv = ["index", "anchors", files / "items.jsonl", "--queries", files / "queries.tsv", "--scorer", files / "bm25"]
-    argv += ["-o", tmp_path / "new", "--prior", files / "bag", "--prior", files / "dense"]
+    argv += ["-o", tmp_path / "new", "--prior", files / "tokens", "--prior", files / "dense"]
     recorder.at("vizsla.methods.cur.anchors:anchor_queries")
     found = recorder.given([*argv, "--anchors", "3", "--seed", "7"])
     assert (found["1"], found["seed"], found["how"]) == (3, 7, "random")
@@ -215,7 +215,7 @@ def test_anchors_options_arrive(files, tmp_path, monkeypatch):
     assert {name: found[name] for name in ("budget", "rounds", "storage", "seed")} == {
         "budget": 3, "rounds": 2, "storage": "float32", "seed": 5,
     }  # fmt: skip
-    assert [prior.kind for prior in found["2"]] == ["bag-of-tokens", "dense"] and found["0"].kind == "bm25"
+    assert [prior.kind for prior in found["2"]] == ["tokens", "dense"] and found["0"].kind == "bm25"
     assert main([*map(str, [*argv, *options, "--estimate", "-o", tmp_path / "other"])]) == 0
     assert not (tmp_path / "other").exists()
 
@@ -275,8 +275,8 @@ def test_what_a_query_and_an_item_become_arrives(files, tmp_path, monkeypatch):
     recorder = Recorder(monkeypatch)
     recorder.at("vizsla.methods.sidr.model:sidr")
     argv = ["index", "sidr", files / "items.jsonl", "--model", "trained", "-o", tmp_path / "new"]
-    recorder.given([*argv, "--queries-as", "bag", "--items-as", "learned"])
-    assert seen == {"path": "trained", "queries": "bag", "items": "learned"}
+    recorder.given([*argv, "--queries-as", "tokens", "--items-as", "learned"])
+    assert seen == {"path": "trained", "queries": "tokens", "items": "learned"}
 
 
 def test_int8_is_asked_of_the_trained_model_and_its_data(files, tmp_path, monkeypatch):

@@ -55,7 +55,7 @@ def queries(pick, count):
 
 def keep_leaves_by_item(index):
     """Score many items, after which a tree of some size keeps its leaves by item."""
-    many = Candidates.matches([np.arange(min(len(index), 50), dtype=np.int32)] * 100)
+    many = Candidates.from_rows([np.arange(min(len(index), 50), dtype=np.int32)] * 100)
     before, rows = index.nbytes, csr_array(np.ones((100, TERMS), np.float32))
     for _ in range(30):
         index.scores(rows, many)

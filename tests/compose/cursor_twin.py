@@ -82,7 +82,7 @@ def _columns(side, found, joined):
     if side.how == "rank":
         return [_placed(side, *own, wanted) for own, wanted in zip(found, joined, strict=True)]
     own = joined if side.numbers is None else [side.maps()[1][items] for items in joined]
-    scores = side.index.scores(side.rows, Candidates.matches([items.astype(np.int32) for items in own])).scores
+    scores = side.index.scores(side.rows, Candidates.from_rows([items.astype(np.int32) for items in own])).scores
     parted = np.split(scores, np.cumsum([len(items) for items in joined])[:-1])
     return [_rescaled(side, best, row) for (_, best), row in zip(found, parted, strict=True)]
 

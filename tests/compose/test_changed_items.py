@@ -17,7 +17,7 @@ from vizsla.methods.dense import dense
 from vizsla.methods.jpq.train_jpq import jpq
 from vizsla.methods.pefa import pefa_xl
 from vizsla.methods.tfidf import tfidf
-from vizsla.methods.tokens.model import bag
+from vizsla.methods.tokens.model import tokens
 from vizsla.scorers.function import FunctionScorer
 
 NEW = {"new 1": "a fig and a quince", "new 2": "stones in the river", "new 3": "a fig and a quince"}
@@ -31,7 +31,8 @@ def part(name):
             log = Dataset.of(ITEMS, queries=CLICKED, clicks=CLICKS)
         how = {"bytes": 4, "rounds": 2, "share": 0.5, "epochs": 1, "stop": 1}
         PARTS.update(
-            words=tfidf(ITEMS), bag=bag(ITEMS), new=cold_item_boost(log), jpq=jpq(dense(ITEMS, encoder), log, **how),
+            words=tfidf(ITEMS), tokens=tokens(ITEMS), new=cold_item_boost(log),
+            jpq=jpq(dense(ITEMS, encoder), log, **how),
             flat=dense(ITEMS, encoder), bm25=bm25(ITEMS), codes=dense(ITEMS, encoder, index="pq", bytes=4, rounds=2),
         )  # fmt: skip
         PARTS["voted"] = pefa_xl(PARTS["codes"], log, weight=0.4, neighbors=5, votes="mean", near=0.0, threshold=0.0)
@@ -41,9 +42,9 @@ def part(name):
 COMPOSED = {
     "sum": lambda get: get("words").normalized("zscore") + 0.5 * get("jpq").normalized("zscore"),
     "sum that lifts": lambda get: get("words").scaled() + 0.5 * get("new"),
-    "ranks": lambda get: get("bag").normalized("rank") + get("codes").normalized("rank"),
+    "ranks": lambda get: get("tokens").normalized("rank") + get("codes").normalized("rank"),
     "rerank": lambda get: get("words").rerank(get("jpq"), depth=10),
-    "rerank of a union": lambda get: ((get("words") | get("bag")) >> get("codes")) % 7,
+    "rerank of a union": lambda get: ((get("words") | get("tokens")) >> get("codes")) % 7,
     "scaled": lambda get: get("jpq").scaled("exp", slope=0.5),
     "past queries that vote": lambda get: get("voted"),
     "a sum with votes": lambda get: get("voted").normalized("zscore") + get("codes").normalized("zscore"),

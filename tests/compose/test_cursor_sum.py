@@ -19,7 +19,7 @@ from vizsla.errors import InputError
 from vizsla.indexes.inverted import InvertedIndex
 from vizsla.indexes.tree import TreeIndex
 from vizsla.methods.bm25 import bm25
-from vizsla.methods.xrlinear.train_xrlinear import train_xrlinear
+from vizsla.methods.xrlinear.build import xrlinear
 
 WORDS = np.array([f"w{number}" for number in range(60)], dtype=object)
 
@@ -50,7 +50,7 @@ def log(catalog):
 @pytest.fixture(scope="module")
 def tree(log):
     # Three layers: a beam leaves nodes behind on two of them.
-    return train_xrlinear(log, branching=6, max_leaf=12, beam=3)
+    return xrlinear(log, branching=6, max_leaf=12, beam=3)
 
 
 QUERIES = [*texts_of(40, 3, seed=3), "", "unheard of", "w0"]
@@ -77,7 +77,7 @@ def test_one_call_answers_as_many_do(words, tree, how, depth, own, k):
 
 @pytest.fixture(scope="module")
 def other_tree(log):
-    return train_xrlinear(log, branching=4, max_leaf=20, beam=2, transform="l2-hinge", seed=5)
+    return xrlinear(log, branching=4, max_leaf=20, beam=2, transform="l2-hinge", seed=5)
 
 
 @pytest.mark.parametrize("how", ["minmax", "zscore"])
@@ -143,7 +143,7 @@ def test_fewer_are_scored_than_were_not_found(words, tree):
 @pytest.mark.parametrize("weights", ["float32", "int16", "int8"])
 def test_who_shares_little_with_a_query_is_ruled_out_unscored(catalog, words, log, transform, weights):
     """Once a tree keeps its leaves by item, their features say what a score is at most; the answer stays the same."""
-    tree = train_xrlinear(log, branching=6, max_leaf=12, beam=3, transform=transform, weights=weights)
+    tree = xrlinear(log, branching=6, max_leaf=12, beam=3, transform=transform, weights=weights)
     total = words.normalized("zscore") + tree.normalized("zscore")
     before = total(QUERIES, 5)
     _keep_leaves_by_item(tree)
@@ -154,7 +154,7 @@ def test_who_shares_little_with_a_query_is_ruled_out_unscored(catalog, words, lo
 
 
 def _keep_leaves_by_item(tree):
-    few = Candidates.matches([np.array([number, 399 - number]) for number in range(len(QUERIES))])
+    few = Candidates.from_rows([np.array([number, 399 - number]) for number in range(len(QUERIES))])
     size = tree.index.nbytes
     for _ in range(500):
         tree.index.scores(tree.encode(QUERIES), few)

@@ -38,7 +38,7 @@ def built(case, highest=None):
         items = ITEMS[::-1] if case["backwards"] and number else ITEMS
         part = TableRetriever({"q": row}, items, floor=FLOORS[number], exact=case["exact"])
         if highest is not None:
-            part.highest = highest
+            part.max_score = highest
         parts.append(part if case["how"] == "none" else part.normalized(case["how"], depth=case["depths"][number]))
     total = case["weights"][0] * parts[0]
     for weight, part in zip(case["weights"][1:], parts[1:], strict=True):

@@ -83,7 +83,7 @@ def test_a_sum_is_its_twin_or_is_refused(seed):
     total = weights[0] * parts[0]
     for weight, part in zip(weights[1:], parts[1:], strict=True):
         total = total + weight * part
-    everything = Candidates.matches([np.arange(len(ITEMS), dtype=np.int32)], catalog=total.items)
+    everything = Candidates.from_rows([np.arange(len(ITEMS), dtype=np.int32)], catalog=total.items)
     if np.isnan(totals).any():
         for ask in (lambda: total("q", k=8), lambda: total.score("q", everything), lambda: total.exact("q", k=8)):
             with pytest.raises(InputError, match=r"add up to a number.*'i\d' and 'q'"):

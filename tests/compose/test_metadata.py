@@ -18,7 +18,7 @@ def letters(texts):
     return [[text.count(letter) for letter in "aefglmprtu"] for text in texts]
 
 
-ENCODER = vizsla.FunctionEncoder(letters, dim=10, name="letters")
+ENCODER = vizsla.encoders.FunctionEncoder(letters, dim=10, name="letters")
 
 
 def dataset(ids, *, keep_texts=False, **fields):
@@ -47,9 +47,9 @@ def test_a_field_that_only_the_second_part_knows_is_found_and_shown(shape, order
     found = both("sweet tree", k=4, where=where("color=green"))
     assert found.ids[0] and set(found.ids[0]) <= {"pear", "lime"}
     everything = both("sweet tree", k=4)
-    for hit, known in zip(everything[0], everything.known(0), strict=True):
+    for hit, known in zip(everything[0], everything.metadata(0), strict=True):
         assert known == {"price": PRICE[hit.id], "color": COLOR[hit.id]}
-    for hit, known in zip(everything[0], everything.known(0, ["text", "color", "price"]), strict=True):
+    for hit, known in zip(everything[0], everything.metadata(0, ["text", "color", "price"]), strict=True):
         assert known == {"text": TEXTS[hit.id], "color": COLOR[hit.id], "price": PRICE[hit.id]}
 
 
@@ -70,16 +70,16 @@ def test_parts_with_other_items_say_what_they_know_of_theirs():
     known = {id: details_of(both.items).of(both.items.find(id)) for id in ("fig", "pear", "plum")}
     assert known["fig"] == {"price": 3}
     assert known["pear"] == {"price": 4, "color": "green"} and known["plum"] == {"price": 9, "color": "purple"}
-    assert both("sweet tree", where=where("color=green")).known(0, ["text"]) == [{"text": TEXTS["pear"]}]
+    assert both("sweet tree", where=where("color=green")).metadata(0, ["text"]) == [{"text": TEXTS["pear"]}]
 
 
 def test_shards_know_what_each_of_them_knows():
-    whole = vizsla.Statistics.of(TEXTS)
+    whole = vizsla.methods.Statistics.of(TEXTS)
     one = bm25(dataset(["fig", "pear"], price=PRICE), statistics=whole)
     other = bm25(dataset(["plum", "lime"], price=PRICE, color=COLOR), statistics=whole)
     both = shards([one, other])
     assert sorted(both("tree", where=where("price>=4")).ids[0]) == ["pear", "plum"]
-    assert both("plum", k=1).known(0) == [{"price": 5, "color": "purple"}]
+    assert both("plum", k=1).metadata(0) == [{"price": 5, "color": "purple"}]
 
 
 def test_a_scorer_of_a_dataset_brings_its_fields():
@@ -101,5 +101,5 @@ def test_a_saved_composition_knows_the_same(tmp_path):
     again = load(both.save(tmp_path / "both"))
     for search in (both, again):
         assert search("tree", k=4, where=where("color=green", "price=4")).ids == [["pear"]]
-        assert search("pear", k=1).known(0) == [{"price": 4, "color": "green"}]
+        assert search("pear", k=1).metadata(0) == [{"price": 4, "color": "green"}]
     assert np.array_equal(both("tree").items, again("tree").items)

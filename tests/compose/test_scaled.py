@@ -12,7 +12,7 @@ from tests.support.table_retriever import TableRetriever
 from vizsla import load
 from vizsla.errors import CompositionError, InputError
 from vizsla.methods.bm25 import bm25
-from vizsla.methods.xrlinear.train_xrlinear import train_xrlinear
+from vizsla.methods.xrlinear.build import xrlinear
 
 TABLE = {"q": {"a": -1.0, "b": -3.0, "c": -2.0}}
 
@@ -40,7 +40,7 @@ def test_a_part_that_is_unsure_counts_little():
 def test_a_sum_over_a_beam_is_the_sum_of_its_scores(how):
     """No ceiling of a tree's beam may cut off what the rescaled sum would have found."""
     log = fruit_log()
-    words, tree = bm25(log), train_xrlinear(log, kind_shares=(1, 1, 1), beam=2)
+    words, tree = bm25(log), xrlinear(log, kind_shares=(1, 1, 1), beam=2)
     joined = 0.3 * words.scaled(slope=0.2) + 0.7 * tree.scaled(how, slope=0.3)
     asked = log.query_texts()[1][:40]
     found = joined(asked, 10)
@@ -56,7 +56,7 @@ class Beam(TableRetriever):
     """Finds one item, and says what nobody else exceeds."""
 
     def _search(self, queries, k, filter, threads):
-        return super()._search(queries, 1, filter, threads).with_ceilings(np.array([-1.0], np.float32))
+        return super()._search(queries, 1, filter, threads).with_upper_bounds(np.array([-1.0], np.float32))
 
 
 def test_a_ceiling_is_brought_to_the_scale_of_the_scores():

@@ -127,7 +127,7 @@ def _saved(encoder: Any, folder: Path) -> Encoder:
 
 
 def _opened(encoder: Any, _: Path) -> Encoder:
-    return vizsla.open_encoder(encoder.reference["name"], **encoder.options)
+    return vizsla.encoders.open_encoder(encoder.reference["name"], **encoder.options)
 
 
 def _settings(make: Callable[..., Encoder], *settings: dict[str, Any]) -> tuple[Make, ...]:
@@ -170,7 +170,7 @@ ENCODERS: dict[str, EncoderCase] = {
     ),
     "token table": EncoderCase(_table, _settings(_table, {"weight": 3.0}, {"gain": 0.25}), _saved, half_pairs=True),
     "words": EncoderCase(lambda: WordEncoder(_lsa()), (lambda: WordEncoder(_lsa(dim=12)),), _saved, half_pairs=True),
-    "sidr": EncoderCase(sidr_encoder, (lambda: sidr_encoder().with_forms(queries="bag", items="full"),), _saved),
+    "sidr": EncoderCase(sidr_encoder, (lambda: sidr_encoder().with_forms(queries="tokens", items="full"),), _saved),
     "sentence": EncoderCase(_sentence, _settings(_sentence, *NEURAL), _opened, away=1e-6),
     "onnx": EncoderCase(_onnx, _settings(_onnx, *NEURAL, {"pooling": "cls"}), _opened, away=1e-6),
     "sentence, after a load": EncoderCase(

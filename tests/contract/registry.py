@@ -36,7 +36,7 @@ from vizsla.encoders.vectors import Vectors
 from vizsla.indexes.factory import make_index
 from vizsla.indexes.grouped import GroupedIndex
 from vizsla.indexes.inverted import InvertedIndex
-from vizsla.indexes.tokens import BagIndex
+from vizsla.indexes.tokens import TokenIndex
 from vizsla.learning.checkpoints import TrainingState
 from vizsla.methods.bm25 import bm25
 from vizsla.methods.bm25_statistics import Statistics
@@ -49,10 +49,10 @@ from vizsla.methods.pefa import pefa_max, pefa_xl, pefa_xs
 from vizsla.methods.pq import pq
 from vizsla.methods.sidr.model import sidr
 from vizsla.methods.tfidf import tfidf
-from vizsla.methods.tokens.model import bag
+from vizsla.methods.tokens.model import tokens
 from vizsla.methods.tokens.train_tokens import train_tokens
+from vizsla.methods.xrlinear.build import xrlinear
 from vizsla.methods.xrlinear.model import XrLinear
-from vizsla.methods.xrlinear.train_xrlinear import train_xrlinear
 from vizsla.scorers.cache import ScoreCache
 from vizsla.scorers.cross_encoder import CrossEncoder
 from vizsla.scorers.function import FunctionScorer
@@ -116,7 +116,7 @@ def _bm25(variant: str = "lucene") -> Retriever:
 def _xrlinear() -> XrLinear:
     with warnings.catch_warnings(action="ignore"):  # one item has no text
         log = Dataset.of(ITEMS, queries=CLICKED, clicks=CLICKS)
-    return train_xrlinear(log, branching=3, max_leaf=6, click_weights="raw", beam=2)
+    return xrlinear(log, branching=3, max_leaf=6, click_weights="raw", beam=2)
 
 
 @cache
@@ -139,15 +139,15 @@ def pieces() -> WordPiece:
 
 
 def sidr_encoder() -> SidrEncoder:
-    """Return an encoder whose texts stay bags, so that its model of a few bytes never runs."""
-    table = bag(ITEMS, analyzer=pieces()).encoder
-    tokens = np.arange(3, 40, dtype=np.int64)
-    return SidrEncoder(table, np.arange(64, dtype=np.uint8), tokens, query_form="bag", item_form="bag")
+    """Return an encoder whose texts stay token sets, so that its model of a few bytes never runs."""
+    table = tokens(ITEMS, analyzer=pieces()).encoder
+    known = np.arange(3, 40, dtype=np.int64)
+    return SidrEncoder(table, np.arange(64, dtype=np.uint8), known, query_form="tokens", item_form="tokens")
 
 
 @cache
-def _learned_bag() -> Retriever:
-    return train_tokens(bag(ITEMS), _log(), epochs=2)
+def _learned_tokens() -> Retriever:
+    return train_tokens(tokens(ITEMS), _log(), epochs=2)
 
 
 @cache
@@ -192,11 +192,11 @@ RETRIEVERS: dict[str, RetrieverCase] = {
     "bm25 of two languages": RetrieverCase(lambda: bm25(ITEMS, analyzer=AnyLanguage(["english", "german"]))),
     "bm25 characters": RetrieverCase(lambda: bm25(ITEMS, analyzer=Analyzer(kind="chars"))),
     "bm25 with details": RetrieverCase(_described),
-    "bag of tokens": RetrieverCase(lambda: bag(ITEMS)),
-    "bag of pieces": RetrieverCase(lambda: bag(ITEMS, analyzer=pieces())),
-    "sidr overlap": RetrieverCase(lambda: bag(ITEMS, analyzer=pieces()).with_table(sidr_encoder())),
+    "tokens": RetrieverCase(lambda: tokens(ITEMS)),
+    "token pieces": RetrieverCase(lambda: tokens(ITEMS, analyzer=pieces())),
+    "sidr overlap": RetrieverCase(lambda: tokens(ITEMS, analyzer=pieces()).with_table(sidr_encoder())),
     "sidr": RetrieverCase(lambda: sidr(ITEMS, sidr_encoder())),
-    "bag learned": RetrieverCase(_learned_bag),
+    "tokens learned": RetrieverCase(_learned_tokens),
     "tfidf": RetrieverCase(lambda: tfidf(ITEMS)),
     "tfidf cut": RetrieverCase(lambda: tfidf(ITEMS, kind_shares=(1, 0.5, 0.5), entries=20)),
     "xrlinear": RetrieverCase(_xrlinear, exact=False),
@@ -224,7 +224,7 @@ RETRIEVERS: dict[str, RetrieverCase] = {
     "pefa-xs coded": RetrieverCase(lambda: pq(pefa_xs(dense(ITEMS, _lsa()), _log(), weight=0.5), bytes=5)),
     "pefa-xl pq": RetrieverCase(lambda: _pefa_xl(dense(ITEMS, _lsa(), index="pq", bytes=8)), exact=False),
     "dense ivf": RetrieverCase(lambda: dense(ITEMS, _lsa(), index="ivf", lists=6), exact=False),
-    "unclicked": RetrieverCase(lambda: cold_item_boost(_log()), always=True),
+    "cold items": RetrieverCase(lambda: cold_item_boost(_log()), always=True),
     "sum that lifts": RetrieverCase(lambda: _bm25().scaled() + 0.5 * cold_item_boost(_log()), exact=False),
     "sum": RetrieverCase(lambda: 0.7 * _bm25() + 0.3 * bm25(ITEMS, b=0.0), exact=False),
     "normalized": RetrieverCase(lambda: _bm25().normalized("minmax"), exact=False),
@@ -323,7 +323,7 @@ def _grouped() -> tuple[Index, np.ndarray]:
 INDEXES: dict[str, Callable[[], tuple[Index, csr_array | np.ndarray]]] = {
     "tree": _tree,
     "grouped": _grouped,
-    "bag lists": lambda: (BagIndex.build(_counts()[0]), _counts()[1]),
+    "token lists": lambda: (TokenIndex.build(_counts()[0]), _counts()[1]),
     "inverted": lambda: (InvertedIndex.build(_counts()[0]), _counts()[1]),
     **{f"flat {s}": lambda s=s: _dense_index("flat", storage=s) for s in ("float32", "float16", "int8")},
     **{f"hnsw {s}": lambda s=s: _dense_index("hnsw", storage=s, M=4, ef=12) for s in ("float32", "float16", "int8")},
@@ -347,7 +347,7 @@ ENCODERS: dict[str, Callable[[], Encoder]] = {
     "bag stemmed": lambda: BagOfWords.fit(ITEMS.values(), Analyzer(stem="english"))[0],
     "bag wordpiece": lambda: BagOfWords.fit(ITEMS.values(), pieces())[0],
     "sidr encoder": sidr_encoder,
-    "token table": lambda: _learned_bag().encoder,
+    "token table": lambda: _learned_tokens().encoder,
     "ngrams": lambda: NgramTfidf.fit(ITEMS.values()),
     "words": lambda: WordEncoder(_lsa()),
 }

@@ -57,7 +57,7 @@ def _encoded(encoder):
 
 
 def _pairs_of(scorer):
-    everything = Candidates.matches([np.arange(len(ITEMS), dtype=np.int32)], catalog=scorer.items)
+    everything = Candidates.from_rows([np.arange(len(ITEMS), dtype=np.int32)], catalog=scorer.items)
     files = {path: data.tobytes() for path, data in scorer.model.files.items()}
     return scorer.pairs(Queries(["fig"]), everything), scorer.model.reference, scorer.fingerprint, files
 

@@ -57,7 +57,7 @@ def takes(retriever, method):
 
 def said(retriever):
     """Return what the page says of this retriever: what stands on others takes items where all of them do."""
-    below = retriever._scorers() if isinstance(retriever, Composition) else getattr(retriever, "base", None)
+    below = retriever.children() if isinstance(retriever, Composition) else getattr(retriever, "base", None)
     if isinstance(retriever, Composition):
         items = [all(each) for each in zip(*(said(part)[:2] for part in below), strict=True)]
         return [*items, takes(retriever, "with_clicks")]

@@ -18,7 +18,7 @@ from vizsla.artifacts.artifact import Artifact
 from vizsla.base.encoder import Encoder
 from vizsla.errors import InputError, VizslaError
 
-KNOWN = ("bag:", "mixed:", "ngrams:", "lsa:", "precomputed:", "onnx:", "sentence:", "sidr:")
+KNOWN = ("bag-of-words:", "mixed:", "ngrams:", "lsa:", "precomputed:", "onnx:", "sentence:", "sidr:")
 """What keeps its own arrays, or has a model."""
 
 SIDES = ["queries", "items"]

@@ -55,7 +55,7 @@ def made(name):
 def brute_force(retriever, query, mask):
     """Return all allowed items, best first, with their scores: each is scored, whatever a search would find."""
     numbers = np.arange(EVERYTHING, dtype=np.int32) if mask is None else np.flatnonzero(mask).astype(np.int32)
-    everything = Candidates.matches([numbers], catalog=retriever.items)
+    everything = Candidates.from_rows([numbers], catalog=retriever.items)
     row = retriever.score(query, everything, where=mask).row(0)
     return row[0].tolist(), row[1].tolist()
 
@@ -107,7 +107,7 @@ def test_the_exact_twin_scores_everything(name):
 def test_an_index_that_calls_its_answer_exact_has_scored_better_than_all_others(name):
     index, queries = INDEXES[name]()
     rows = queries.shape[0]
-    everything = Candidates.matches([np.arange(EVERYTHING, dtype=np.int32)] * rows)
+    everything = Candidates.from_rows([np.arange(EVERYTHING, dtype=np.int32)] * rows)
     scores = index.scores(queries, everything).scores.reshape(rows, EVERYTHING)
     for mask in (None, HALF, NONE_BUT_TWO):
         allowed = np.arange(EVERYTHING) if mask is None else np.flatnonzero(mask)
@@ -190,7 +190,7 @@ SPENDING = {
     "xrlinear >>": lambda spy: made("xrlinear").rerank(spy.scorer(DISTINCT), depth=15),
     **{
         f"{name} >>": lambda spy, name=name: made(name).rerank(spy.scorer(DISTINCT), depth=9)
-        for name in ("dense hnsw", "dense ivf", "pefa-xl", "normalized", "fusion", "unclicked", "dense guarded")
+        for name in ("dense hnsw", "dense ivf", "pefa-xl", "normalized", "fusion", "cold items", "dense guarded")
     },
 }
 """Every way to let a scorer score, each with a scorer that remembers what it was asked."""

@@ -68,6 +68,6 @@ def test_wrong_input_raises(made):
     with pytest.raises(InputError, match="filter"):
         index.search(queries, 1, filter=np.ones(2, bool))
     with pytest.raises(InputError, match=r"row|queries"):
-        index.score(queries, Candidates.matches([np.zeros(1, np.int32)]))
+        index.score(queries, Candidates.from_rows([np.zeros(1, np.int32)]))
     with pytest.raises(InputError, match="item"):
-        index.score(queries[:1], Candidates.matches([np.array([len(ITEMS)], np.int32)]))
+        index.score(queries[:1], Candidates.from_rows([np.array([len(ITEMS)], np.int32)]))

@@ -101,7 +101,7 @@ def test_too_many_unsorted_or_unnamed_items_are_ranked_and_cut(asked, mended):
         (repeated, CompositionError, "an item once. Got 'a' twice"),
         (other_items, CompositionError, "must return its own items"),
         (lambda found: without_ids(found, 3), CompositionError, "must return its own items"),
-        (lambda found: Candidates.matches([], catalog=found.catalog), CompositionError, "a row for each of"),
+        (lambda found: Candidates.from_rows([], catalog=found.catalog), CompositionError, "a row for each of"),
         (lambda found: found.unscored(), CompositionError, "must return scores"),
         (lambda found: found.to_dict(), CompositionError, "must return Candidates. Got dict"),
         (lambda found: None, CompositionError, "must return Candidates. Got NoneType"),
@@ -161,7 +161,7 @@ class Rows(Index):
         return len(self.vectors)
 
     def search(self, rows, k, *, filter=None, threads=1):
-        everything = Candidates.matches([np.arange(3, dtype=np.int32)] * len(rows))
+        everything = Candidates.from_rows([np.arange(3, dtype=np.int32)] * len(rows))
         found = everything.with_scores(self.scores(rows, everything))
         return found if self.after_search is None else self.after_search(found)
 

@@ -78,7 +78,7 @@ class Table(Index):
 
     def search(self, queries, k, *, filter=None, threads=1):
         numbers = np.arange(len(self), dtype=np.int32) if filter is None else filter.numbers
-        everything = Candidates.matches([numbers] * len(queries))
+        everything = Candidates.from_rows([numbers] * len(queries))
         return everything.with_scores(self.scores(queries, everything), k=k)
 
     def scores(self, queries, candidates, *, threads=1):

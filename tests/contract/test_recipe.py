@@ -27,9 +27,9 @@ from vizsla.methods.fusion import fuse
 from vizsla.methods.jpq.train_jpq import jpq
 from vizsla.methods.pefa import pefa_xs
 from vizsla.methods.pq import pq
-from vizsla.methods.tokens.model import bag
+from vizsla.methods.tokens.model import tokens
 from vizsla.methods.tokens.train_tokens import train_tokens
-from vizsla.methods.xrlinear.train_xrlinear import train_xrlinear
+from vizsla.methods.xrlinear.build import xrlinear
 
 COUNTS_CLICKED_QUERIES = ("tfidf", "tfidf cut", "pefa-xs tfidf", "pefa-xs tfidf cut", "residual cur")
 """Over a dataset with clicks TF-IDF counts the clicked queries too, which the registry's mapping of texts lacks."""
@@ -90,12 +90,14 @@ def test_live_objects_and_members_are_given_by_name():
     expected = RETRIEVERS["dense flat"].make()
     assert same(plain.build(dataset(), bindings={"encoder": expected.encoder}), expected)
     assert same(plain.build(dataset(), bindings={expected.encoder.fingerprint: expected.encoder}), expected)
-    learned = Recipe.of("pefa_xs", base="words", weight=0.5, calibrated=True)
+    learned = Recipe.of("pefa", base="words", variant="xs", weight=0.5, calibrated=True)
     assert learned.members == ["words"]
     words = Recipe.of("bm25").build(dataset())
     built = learned.build(dataset(), members={"words": words})
     assert built.base is words
-    assert same(built, Recipe.of("pefa_xs", base=Recipe.of("bm25"), weight=0.5, calibrated=True).build(dataset()))
+    assert same(
+        built, Recipe.of("pefa", base=Recipe.of("bm25"), variant="xs", weight=0.5, calibrated=True).build(dataset())
+    )
     with pytest.raises(RecipeError, match="`base` must be a recipe or the name of a member"):
         learned.build(dataset(), members={"other": words})
 
@@ -105,13 +107,13 @@ def test_settings_that_are_changed_later_are_in_the_recipe():
     wider = search.with_effort(7)
     assert wider.recipe.settings["effort"] == 7
     assert same(wider.recipe.build(dataset()), wider)
-    bag = RETRIEVERS["bag of tokens"].make().with_b(0.9)
+    bag = RETRIEVERS["tokens"].make().with_b(0.9)
     assert bag.recipe.settings["b"] == 0.9
     assert same(bag.recipe.build(dataset()), bag)
 
 
 def test_items_that_come_later_leave_the_recipe_as_it_is():
-    search = RETRIEVERS["bag learned"].make()
+    search = RETRIEVERS["tokens learned"].make()
     assert search.with_items({"another": "a new fig"}).recipe == search.recipe
     assert search.with_clicks([("fig", search.items[0])]).recipe == search.recipe
 
@@ -132,7 +134,7 @@ def test_equal_settings_make_equal_recipes_and_others_do_not():
         {"recipe": "bm25", "settings": {"k2": 1}},
         {"recipe": "bm25", "settings": {"k1": {"import": "os"}}},
         {"recipe": "bm25", "settings": {"analyzer": {"analyzer": {"kind": "words"}}}},
-        {"recipe": "pefa_xs", "settings": {"base": {"recipe": "none", "settings": {}}}},
+        {"recipe": "pefa", "settings": {"base": {"recipe": "none", "settings": {}}}},
         {"recipe": "dense", "settings": {"encoder": {"binding": "encoder", "fingerprint": 3}}},
         ["bm25"],
     ],
@@ -207,9 +209,9 @@ def test_every_setting_that_may_be_a_path_is_a_binding():
 @pytest.mark.parametrize("kind", ["train_sidr", "train_jpq", "jpq"])
 def test_a_stored_recipe_chooses_no_folder(kind, tmp_path, monkeypatch):
     """Neither building nor fusing may open a folder that only an artifact names."""
-    base = Recipe.of("bag") if kind == "train_sidr" else Recipe.of("dense", encoder=lsa())
-    settings = {"bag" if kind == "train_sidr" else "base": base.to_dict(), "model": str(tmp_path / "named")}
-    search = RETRIEVERS["bag learned"].make()
+    base = Recipe.of("tokens", epochs=0) if kind == "train_sidr" else Recipe.of("dense", encoder=lsa())
+    settings = {"base": base.to_dict(), "model": str(tmp_path / "named")}
+    search = RETRIEVERS["tokens learned"].make()
     written = {"recipe": {"recipe": kind, "settings": settings}}
     monkeypatch.setattr(type(search), "_noted", lambda self: written)
     search.save(tmp_path / "saved")
@@ -247,8 +249,8 @@ KEEPS = {
     ),
     "pefa": lambda data, vectors, log: pefa_xs(dense(data, lsa()), log, weight=0.5),
     "pefa of a dataset": lambda data, vectors, log: pefa_xs(bm25(data), data, weight=0.5),
-    "xrlinear": lambda data, vectors, log: train_xrlinear(data, branching=3, max_leaf=6, click_weights="raw"),
-    "tokens": lambda data, vectors, log: train_tokens(bag(data), log, epochs=1),
+    "xrlinear": lambda data, vectors, log: xrlinear(data, branching=3, max_leaf=6, click_weights="raw"),
+    "tokens": lambda data, vectors, log: train_tokens(tokens(data, epochs=0), log, epochs=1),
 }
 
 

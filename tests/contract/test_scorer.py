@@ -24,7 +24,7 @@ def scorer(request):
 def _candidates(seed: int = 3) -> Candidates:
     pick = np.random.default_rng(seed)
     rows = [np.sort(pick.choice(len(ITEMS), size=n, replace=False)).astype(np.int32) for n in range(len(QUERIES))]
-    return Candidates.matches(rows, catalog=Strings.of(ITEMS))
+    return Candidates.from_rows(rows, catalog=Strings.of(ITEMS))
 
 
 def _remembers(scorer: Scorer | None) -> bool:

@@ -54,14 +54,14 @@ def test_trec_text_and_file(tmp_path):
 
 
 def test_match_set_has_hits_without_scores():
-    found = Candidates.matches([np.array([2, 0], np.int32)], catalog=IDS)
+    found = Candidates.from_rows([np.array([2, 0], np.int32)], catalog=IDS)
     assert found[0] == [Hit("c", None), Hit("a", None)]
     with pytest.raises(InputError, match="score it with a Scorer"):
         found.to_dict()
 
 
 def test_without_a_catalog_ids_are_numbers():
-    assert Candidates.matches([np.array([7], np.int32)]).ids == [["7"]]
+    assert Candidates.from_rows([np.array([7], np.int32)]).ids == [["7"]]
 
 
 def test_show_prints_rank_score_id_and_text(capsys):

@@ -61,5 +61,5 @@ def test_the_checks_of_arguments_refuse_bools_too(check):
     ids=str,
 )
 def test_ranges(given, inside, outside):
-    assert [given.holds(value) for value in inside] == [True] * len(inside)
-    assert [given.holds(value) for value in outside] == [False] * len(outside)
+    assert [given.contains(value) for value in inside] == [True] * len(inside)
+    assert [given.contains(value) for value in outside] == [False] * len(outside)

@@ -66,7 +66,7 @@ def test_repr_is_one_line_that_names_the_class(make):
 def test_what_it_is_can_be_read():
     search = bm25({"a": "a fig tree", "b": "an apple tree"})
     assert repr(search) == "Bm25(2 items, lucene, english)"
-    assert repr(search.bag) == "BagOfWords(5 terms, any language: english)"
+    assert repr(search.words) == "BagOfWords(5 terms, any language: english)"
     assert repr(search.index) == "InvertedIndex(2 items, 5 dimensions)"
     assert repr(0.5 * search % 3) == "TopK((0.5*Bm25(2 items, lucene, english)) % 3)"
     assert repr(Strings.of(["fig", "pear"])) == "Strings(['fig', 'pear'], 2 in all)"

@@ -74,7 +74,7 @@ def test_a_frame_is_read_as_the_same_file_is(kind: str, tmp_path: Path) -> None:
     assert found.mapping == "items: id SKU; text Title + description; metadata price, stock, added"
     query = "sweet fig"
     assert bm25(found)(query).to_dict() == bm25(wanted)(query).to_dict()
-    first = bm25(found)(query, k=1).known(0)[0]
+    first = bm25(found)(query, k=1).metadata(0)[0]
     assert (first["price"], first["stock"], first["added"]) == (3.5, True, "2024-05-01T00:00:00")
     assert dict(found.items[1].metadata) == {"stock": False, "added": "2024-05-02T00:00:00"}
 
@@ -200,16 +200,16 @@ def test_whatever_takes_items_takes_frames(kind: str) -> None:
         for id, text, price in (("f", "a fig tree", 3), ("p", "a pear tree", 4))
     )
     search = bm25(frame)
-    assert search("fig").known(0) == [{"price": 3}]
+    assert search("fig").metadata(0) == [{"price": 3}]
     for grown in (
         tfidf(frame).with_items(more),
-        vizsla.bag(frame).with_items(more),
-        (tfidf(frame).normalized() + vizsla.bag(frame).normalized()).with_items(more),
+        vizsla.tokens(frame).with_items(more),
+        (tfidf(frame).normalized() + vizsla.tokens(frame).normalized()).with_items(more),
     ):
         found = grown("tree", k=2)
-        known = zip(found.ids[0], found.known(0), strict=True)
+        known = zip(found.ids[0], found.metadata(0), strict=True)
         assert dict(known) == {"f": {"price": 3}, "p": {"price": 4}}
-    assert vizsla.bm25([{"id": "f", "text": "a fig", "price": 3}])("fig").known(0) == [{"price": 3}]
+    assert vizsla.bm25([{"id": "f", "text": "a fig", "price": 3}])("fig").metadata(0) == [{"price": 3}]
     length = FunctionScorer(lambda query, texts: [len(text) for text in texts], frame)
     assert length.score("x", ["f"]).to_dict() == {"0": {"f": 10.0}}
     triples = click_triples(FRAMES[kind]({"query": ["q"], "item": ["f"], "weight": [2.0]}), search.items)
@@ -245,7 +245,7 @@ ACCIDENTS = {
 @pytest.mark.parametrize("kind", ACCIDENTS)
 def test_what_holds_no_items_by_itself_is_refused(kind: str) -> None:
     given = ACCIDENTS[kind]
-    takers = [Dataset.of, bm25, tfidf, vizsla.bag, tfidf(["x"]).with_items]
+    takers = [Dataset.of, bm25, tfidf, vizsla.words, tfidf(["x"]).with_items]
     if given is not None:  # they may be left out
         takers += [lambda queries: Dataset.of(["x"], queries=queries), lambda clicks: Dataset.of(["x"], clicks=clicks)]
     if kind != "str":  # one query

@@ -198,7 +198,7 @@ def test_every_composition_takes_its_encoder_back(make, tmp_path):
     loaded = vizsla.load(built.save(tmp_path / "saved"))
     with pytest.raises(InputError, match="with_encoder"):
         loaded(QUERIES)
-    with pytest.raises(InputError, match=r"must be one that .* was built with \('function|built with \('bag"):
+    with pytest.raises(InputError, match=r"must be one that .* was built with \('function|built with \('bag-of-words"):
         loaded.with_encoder(letters("another"))
     given = loaded.with_encoder(letters())
     if "function:other:9" in str(inspect(tmp_path / "saved")):

@@ -16,7 +16,7 @@ import pytest
 
 import vizsla
 from tests.support.interrupts import wait_until
-from vizsla import EmbeddingCache, FunctionEncoder, LsaEncoder
+from vizsla.encoders import EmbeddingCache, FunctionEncoder, LsaEncoder
 from vizsla.encoders.adapted import AdaptedEncoder
 from vizsla.encoders.cache import FEWEST_BYTES
 from vizsla.errors import FormatError, InputError
@@ -27,7 +27,7 @@ WORDS = ["fig", "pear", "apple", "plum", "quince", "grape", "", "a fig tree", "n
 PROCESS = """
 import sys
 import numpy as np
-from vizsla import EmbeddingCache, FunctionEncoder
+from vizsla.encoders import EmbeddingCache, FunctionEncoder
 
 def rows(texts):
     with open(sys.argv[2], "a") as log:
@@ -69,7 +69,7 @@ def test_no_text_is_encoded_twice_and_bits_stay(path):
         cache = EmbeddingCache(inner.encoder, path)
         assert np.array_equal(cache.items([*WORDS, *WORDS]), [truth(word, 1) for word in WORDS] * 2)
         assert np.array_equal(cache.queries(WORDS), [truth(word, 0) for word in WORDS])
-        assert np.array_equal(cache.encoded(vizsla.Queries(WORDS[::-1])), [truth(word, 0) for word in WORDS[::-1]])
+        assert np.array_equal(cache.encoded(vizsla.base.Queries(WORDS[::-1])), [truth(word, 0) for word in WORDS[::-1]])
         cache.close()
     assert sorted(inner.seen) == sorted(WORDS * 2)  # once for each side
     assert len(cache) == 2 * len(WORDS)
@@ -103,7 +103,7 @@ def test_artifacts_and_queries_treat_it_as_the_encoder_inside(path, tmp_path):
 def test_one_call_encodes_a_query_once_for_cache_and_parts(path):
     inner = Counted()
     cached = EmbeddingCache(AdaptedEncoder(inner.encoder, np.eye(8, dtype=np.float32)), path)
-    queries = vizsla.Queries(["fig", "pear"])
+    queries = vizsla.base.Queries(["fig", "pear"])
     queries.encoded(cached)
     queries.encoded(inner.encoder)
     assert inner.seen == ["fig", "pear"]

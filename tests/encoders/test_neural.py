@@ -38,7 +38,7 @@ def test_torch_and_onnx_agree(model, onnx):
 def test_prompts_and_limits_are_exported(model, tmp_path):
     prompted = SentenceEncoder(MINILM, query_prompt="query: ", item_prompt="passage: ", max_tokens=16)
     written = export_onnx(prompted, tmp_path / "onnx")
-    again = vizsla.open_encoder(tmp_path / "onnx")
+    again = vizsla.encoders.open_encoder(tmp_path / "onnx")
     assert again.fingerprint == written.fingerprint
     assert again.options == {**prompted.options, "pooling": "mean"}
     long = " ".join(WORDS * 9)
@@ -54,7 +54,7 @@ def test_int8_is_kept_or_refused_by_its_loss(onnx, tmp_path):
     assert check.loss == check.recall - check.recall_int8
     kept, refused = quantize(onnx, tmp_path / "refused", WORDS, TEXTS, most_loss=-1.0)
     assert kept is onnx and not refused.accepted and not (tmp_path / "refused").exists()
-    assert vizsla.open_encoder(tmp_path / "int8").fingerprint == small.fingerprint
+    assert vizsla.encoders.open_encoder(tmp_path / "int8").fingerprint == small.fingerprint
 
 
 def test_a_scale_a_channel_is_nearer_than_one_a_matrix(onnx, tmp_path):
@@ -63,7 +63,7 @@ def test_a_scale_a_channel_is_nearer_than_one_a_matrix(onnx, tmp_path):
         folder = tmp_path / str(per_channel)
         folder.mkdir()
         write_int8(onnx, folder, per_channel=per_channel)
-        away[per_channel] = float(1 - (vizsla.open_encoder(folder).items(TEXTS) * truth).sum(axis=1).mean())
+        away[per_channel] = float(1 - (vizsla.encoders.open_encoder(folder).items(TEXTS) * truth).sum(axis=1).mean())
     assert 0 < away[True] < away[False] / 2
 
 

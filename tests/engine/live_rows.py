@@ -123,7 +123,7 @@ def same_answers(found, truth, seed: int = 0) -> None:
 
 def counted_letters(letters: str = "abcdefgilmnoprstuxz0123"):
     """An encoder of small whole numbers: ties are common."""
-    return vizsla.FunctionEncoder(
+    return vizsla.encoders.FunctionEncoder(
         lambda texts: [[text.count(letter) for letter in letters] for text in texts], dim=len(letters), name="letters"
     )
 
@@ -135,4 +135,4 @@ def hashed(dim: int = 24):
         drawn = [np.random.default_rng([len(text), *text.encode()]).normal(size=dim) for text in texts]
         return [row * bool(text) for row, text in zip(drawn, texts, strict=True)]
 
-    return vizsla.FunctionEncoder(rows, dim=dim, name="hashed")
+    return vizsla.encoders.FunctionEncoder(rows, dim=dim, name="hashed")

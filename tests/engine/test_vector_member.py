@@ -82,7 +82,7 @@ def coded_truth(rows: LiveRows, member, encoder):
     book = member._book
     vectors = np.asarray(encoder.items(list(items.values())), np.float32)
     index = PqIndex(PqCodes.of(book.assigned(vectors), bits=book.bits), book)
-    return vizsla.Dense(Strings.of(items), encoder, index)
+    return vizsla.methods.Dense(Strings.of(items), encoder, index)
 
 
 @pytest.mark.parametrize("bits", [8, 4])
@@ -162,10 +162,13 @@ def test_texts_are_encoded_through_the_cache(tmp_path):
         seen.extend(texts)
         return [[len(text), 1.0] for text in texts]
 
-    encoder = vizsla.FunctionEncoder(rows_of, dim=2, name="lengths")
-    other = vizsla.FunctionEncoder(lambda texts: [[1.0]] * len(texts), dim=1, name="other")
+    encoder = vizsla.encoders.FunctionEncoder(rows_of, dim=2, name="lengths")
+    other = vizsla.encoders.FunctionEncoder(lambda texts: [[1.0]] * len(texts), dim=1, name="other")
     recipe = recipe_of(encoder)
-    for cache in (vizsla.EmbeddingCache(encoder, tmp_path / "v.db"), vizsla.EmbeddingCache(other, tmp_path / "v.db")):
+    for cache in (
+        vizsla.encoders.EmbeddingCache(encoder, tmp_path / "v.db"),
+        vizsla.encoders.EmbeddingCache(other, tmp_path / "v.db"),
+    ):
         member = VectorMember(recipe, {}, {"encoder": encoder, "cache": cache})
         member.open([], [])
         member.append(["fig", "pear", "fig"])

@@ -97,7 +97,7 @@ def test_a_plain_python_twin_agrees_on_runs_full_of_ties():
 
 def test_a_match_set_cannot_be_measured():
     with pytest.raises(InputError, match="must have scores"):
-        measured("R@10", {"0": {"0": 1}}, Candidates.matches([np.array([0], np.int32)]))
+        measured("R@10", {"0": {"0": 1}}, Candidates.from_rows([np.array([0], np.int32)]))
 
 
 def test_a_measure_without_a_provider_is_refused():

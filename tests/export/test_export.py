@@ -37,10 +37,10 @@ def test_from_a_model_to_an_int8_index(data, tmp_path, capsys):
     assert main(command) == 0
     printed = capsys.readouterr().out
     assert "int8 accepted: R@10" in printed and f"on {len(WORDS)} queries among {len(ITEMS)} items" in printed
-    assert vizsla.open_encoder(small).options["query_prompt"] == "q: "
+    assert vizsla.encoders.open_encoder(small).options["query_prompt"] == "q: "
     assert main(["index", "dense", data, "-o", out, "--encoder", small]) == 0
     assert main(["search", out, WORDS[0], "-k", "3"]) == 0
-    loaded, encoder = vizsla.load(out), vizsla.open_encoder(small)
+    loaded, encoder = vizsla.load(out), vizsla.encoders.open_encoder(small)
     wanted = np.argmax(encoder.items(list(ITEMS.values())) @ encoder.queries([WORDS[0]])[0])
     assert loaded(WORDS[0], k=1).ids == [[list(ITEMS)[wanted]]]
     assert main(command) == 2 and "--overwrite" in capsys.readouterr().err

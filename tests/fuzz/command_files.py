@@ -42,15 +42,15 @@ def _sound(folder: Path, items: dict[str, str]) -> None:
 
 
 def _artifacts(folder: Path, items: dict[str, str]) -> None:
-    lsa = vizsla.LsaEncoder.fit(items.values(), dim=8)
+    lsa = vizsla.encoders.LsaEncoder.fit(items.values(), dim=8)
     vizsla.bm25(items).save(folder / "bm25")
-    vizsla.bag(items).save(folder / "bag")
+    vizsla.tokens(items).save(folder / "tokens")
     vizsla.dense(items, lsa).save(folder / "dense")
     vizsla.dense(items, lsa, index="hnsw", M=4, ef=4).save(folder / "hnsw")
     vizsla.dense(items, lsa, index="pq", bytes=4).save(folder / "pq")
-    vizsla.Statistics.of(items).save(folder / "statistics")
+    vizsla.methods.Statistics.of(items).save(folder / "statistics")
     (vizsla.bm25(items) | vizsla.dense(items, lsa)).save(folder / "union")
-    late = vizsla.LateParametric(lsa, items, folder / "vectors.db")
+    late = vizsla.scorers.LateParametric(lsa, items, folder / "vectors.db")
     (vizsla.bm25(items) >> late)("fig")
     late.close()
 

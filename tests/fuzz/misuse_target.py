@@ -25,6 +25,7 @@ from vizsla.core.candidates import Candidates
 from vizsla.core.strings import Strings
 from vizsla.encoders.late import WordEncoder
 from vizsla.errors import VizslaError
+from vizsla.methods import Statistics
 from vizsla.methods.cur import residual_cur
 from vizsla.methods.pq import pq
 
@@ -78,7 +79,17 @@ NONSENSE: list[Any] = [
 SLOW = {"rounds", "epochs", "iterations", "samples", "latency_queries", "starts"}
 """Large numbers here mean long work, as they say."""
 JPQ = {"share": 0.5, "epochs": 1, "batch": 16, "stop": 1, "negatives": 4, "depth": 5}
-MADE = ("bm25 lucene", "bag learned", "sidr", "tfidf", "xrlinear", "late interaction", "dense flat", "jpq", "unclicked")
+MADE = (
+    "bm25 lucene",
+    "tokens learned",
+    "sidr",
+    "tfidf",
+    "xrlinear",
+    "late interaction",
+    "dense flat",
+    "jpq",
+    "cold items",
+)
 SEQUENCE = {"__getitem__", "take", "row", "known"}
 OURS = (VizslaError,)
 FILES = {"path", "source", "name"}
@@ -130,7 +141,7 @@ def _dataset() -> vizsla.Dataset:
 
 def calls(scratch: Path) -> list[Call]:
     """Return every call with arguments that are right."""
-    lsa, base = vizsla.LsaEncoder.fit(ITEMS.values(), dim=8), vizsla.bm25(ITEMS)
+    lsa, base = vizsla.encoders.LsaEncoder.fit(ITEMS.values(), dim=8), vizsla.bm25(ITEMS)
     dense, table = vizsla.dense(ITEMS, lsa), Strings.of(ITEMS)
     triples = [(CLICKED[q], item, weight) for q, item, weight in CLICKS]
     right: dict[str, dict[str, Any]] = {
@@ -165,7 +176,7 @@ def calls(scratch: Path) -> list[Call]:
         "anchor_cost": {"scorer": dense, "queries": ["fig", "pear"], "sample": 4},
         "anchor_queries": {"dataset": _dataset(), "count": 4, "how": "clusters", "encoder": lsa},
         "anncur": {"scorer": dense, "anchors": anchors(), "budget": 8, "pool": base},
-        "bag": {"items": ITEMS},
+        "tokens": {"items": ITEMS},
         "bm25": {"items": ITEMS},
         "fuse": {"parts": [base, dense], "dataset": _dataset()},
         "jpq": {"base": dense, "clicks": _dataset(), "bytes": 4, "rounds": 2, **JPQ},
@@ -185,7 +196,7 @@ def calls(scratch: Path) -> list[Call]:
         "tfidf": {"items": ITEMS},
         "cold_item_boost": {"dataset": _dataset()},
         "train_jpq": {"base": pq(dense, bytes=4), "clicks": _dataset(), **JPQ},
-        "train_tokens": {"bag": vizsla.bag(ITEMS), "clicks": _dataset(), "epochs": 1},
+        "train_tokens": {"tokens": vizsla.tokens(ITEMS), "clicks": _dataset(), "epochs": 1},
         "dense": {"items": ITEMS, "encoder": lsa},
         "compare": {"systems": {"a": base, "b": dense}, "dataset": _dataset()},
         "load": {"path": scratch / "nowhere"},
@@ -206,7 +217,7 @@ def calls(scratch: Path) -> list[Call]:
         },
         "pefa_xs": {"base": dense, "clicks": triples, "weight": 0.5, "calibrated": False},
         "shards": {"parts": [base]},
-        "train_xrlinear": {
+        "xrlinear": {
             "dataset": _dataset(),
             "kind_shares": (1.0, 1.0, 1.0),
             "click_weights": "none",
@@ -215,7 +226,7 @@ def calls(scratch: Path) -> list[Call]:
     }
     tokens = vizsla.late_interaction(ITEMS, WordEncoder(lsa)).tokens
     made = [RETRIEVERS[name].make() for name in MADE] + [sidr_encoder(), lsa, lsa.ngrams, anchors(), tokens]
-    right |= {type(thing).__name__: parts_of(thing) for thing in [*made, vizsla.Statistics.of(ITEMS), _dataset()]}
+    right |= {type(thing).__name__: parts_of(thing) for thing in [*made, Statistics.of(ITEMS), _dataset()]}
     public = {
         name: getattr(vizsla, name) for name in vizsla.__all__[1:] if not inspect.isabstract(getattr(vizsla, name))
     }
@@ -223,22 +234,22 @@ def calls(scratch: Path) -> list[Call]:
     described = RETRIEVERS["bm25 with details"].make().items
     makers = {
         "Dataset.of": (vizsla.Dataset.of, {"items": ITEMS, "queries": CLICKED, "clicks": CLICKS}),
-        "LsaEncoder.fit": (vizsla.LsaEncoder.fit, {"texts": list(ITEMS.values()), "dim": 4}),
-        "NgramTfidf.fit": (vizsla.NgramTfidf.fit, {"texts": list(ITEMS.values())}),
-        "Statistics.of": (vizsla.Statistics.of, {"items": ITEMS}),
-        "Analyzer.named": (vizsla.Analyzer.named, {"name": "words"}),
-        "AnyLanguage.from_dict": (vizsla.AnyLanguage.from_dict, {"values": vizsla.AnyLanguage().to_dict()}),
-        "Analyzer.from_dict": (vizsla.Analyzer.from_dict, {"values": vizsla.Analyzer().to_dict()}),
+        "LsaEncoder.fit": (vizsla.encoders.LsaEncoder.fit, {"texts": list(ITEMS.values()), "dim": 4}),
+        "NgramTfidf.fit": (vizsla.text.NgramTfidf.fit, {"texts": list(ITEMS.values())}),
+        "Statistics.of": (vizsla.methods.Statistics.of, {"items": ITEMS}),
+        "Analyzer.named": (vizsla.text.Analyzer.named, {"name": "words"}),
+        "AnyLanguage.from_dict": (vizsla.text.AnyLanguage.from_dict, {"values": vizsla.text.AnyLanguage().to_dict()}),
+        "Analyzer.from_dict": (vizsla.text.Analyzer.from_dict, {"values": vizsla.text.Analyzer().to_dict()}),
         "Candidates.from_dict": (Candidates.from_dict, {"answers": {"q": {"a": 1.0}}}),
-        "Candidates.matches": (Candidates.matches, {"rows": [np.zeros(1, np.int32)]}),
+        "Candidates.from_rows": (Candidates.from_rows, {"rows": [np.zeros(1, np.int32)]}),
         "Candidates.ranked": (Candidates.ranked, {"offsets": [0, 1], "items": [0], "scores": [1.0]}),
-        "Queries.of": (vizsla.Queries.of, {"queries": ["a"]}),
+        "Queries.of": (vizsla.base.Queries.of, {"queries": ["a"]}),
         "Filter.of": (vizsla.Filter.of, {"where": [], "items": table}),
         "where one": (lambda condition: vizsla.where(condition).mask(described), {"condition": "length<20"}),
         "Strings.of": (Strings.of, {"strings": ["a"]}),
         "Strings.unique": (Strings.unique, {"strings": ["a"]}),
         "Vectors.encode": (
-            vizsla.Vectors.encode,
+            vizsla.encoders.Vectors.encode,
             {"items": ITEMS, "encoder": lsa, "path": scratch / "v", "overwrite": True},
         ),
         **{
@@ -251,9 +262,9 @@ def calls(scratch: Path) -> list[Call]:
         "Dataset": _dataset(),
         "Strings": table,
         "Filter": base.filter([]),
-        "Statistics": vizsla.Statistics.of(ITEMS),
+        "Statistics": Statistics.of(ITEMS),
     }
-    objects |= {"Candidates": base("fig"), "Ngrams": vizsla.NgramTfidf.fit(ITEMS.values()), "LsaEncoder": lsa}
+    objects |= {"Candidates": base("fig"), "Ngrams": vizsla.text.NgramTfidf.fit(ITEMS.values()), "LsaEncoder": lsa}
     objects |= {
         name: case.make() for name, case in RETRIEVERS.items() if " " not in name or "dense" in name or "pefa" in name
     }
@@ -332,7 +343,7 @@ def _methods(name: str, thing: Any, scratch: Path) -> list[Call]:
         "form",
         "with_scores",
         "with_catalog",
-        "with_ceilings",
+        "with_upper_bounds",
         "with_stats",
         "with_ms",
     }
@@ -379,7 +390,7 @@ def _of_method(thing: Any, method: str) -> dict[str, Any]:
     if method in ("search_encoded", "score_encoded"):
         return {"rows": thing.encode(["fig", "pear"])}
     if method == "encoded":
-        return {"queries": vizsla.Queries.of(["fig", "pear"])}
+        return {"queries": vizsla.base.Queries.of(["fig", "pear"])}
     known = {"scaled": {"how": "linear"}, "filter": {"where": list(ITEMS)[:3]}, "to_csr": {"items": len(ITEMS)}}
     known |= {key: {"query": 0} for key in ("__getitem__", "known", "row")}
     return known.get(method, {"texts": None} if method == "show" else {})

@@ -29,7 +29,7 @@ ASKED = QUERIES[:3]
 
 @cache
 def _searches() -> tuple[Any, Any, Any]:
-    lsa = vizsla.LsaEncoder.fit(ITEMS.values(), dim=24)
+    lsa = vizsla.encoders.LsaEncoder.fit(ITEMS.values(), dim=24)
     return vizsla.bm25(ITEMS), vizsla.dense(ITEMS, lsa), lsa
 
 
@@ -89,7 +89,7 @@ def _tokens(tokens: TokenVectors) -> Iterator[Use]:
 
 def _cross_encoder(scorer: CrossEncoder) -> Iterator[Use]:
     words, _, _ = _searches()
-    everything = Candidates.matches([np.arange(len(scorer.items), dtype=np.int32)], catalog=scorer.items)
+    everything = Candidates.from_rows([np.arange(len(scorer.items), dtype=np.int32)], catalog=scorer.items)
     yield "score", lambda: scorer.score("fig", everything)
     yield "rerank", lambda: (words >> scorer)("fig", k=3)
 

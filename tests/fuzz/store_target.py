@@ -119,12 +119,16 @@ def made_scorer(kind: str, file: Path) -> Any:
     """Return the scorer that keeps its file of this kind."""
     if kind == "scores":
         return vizsla.ScoreCache(vizsla.FunctionScorer(_overlap, ITEMS, name="overlap 1"), file, chunk=10)
-    return vizsla.LateParametric(_encoder(kind), ITEMS, file, chunk=10)
+    return vizsla.scorers.LateParametric(_encoder(kind), ITEMS, file, chunk=10)
 
 
 @cache
 def _encoder(kind: str) -> Any:
-    return vizsla.LsaEncoder.fit(ITEMS.values(), dim=8) if kind.startswith("dense") else vizsla.bag(ITEMS).encoder
+    return (
+        vizsla.encoders.LsaEncoder.fit(ITEMS.values(), dim=8)
+        if kind.startswith("dense")
+        else vizsla.tokens(ITEMS).encoder
+    )
 
 
 def damage(file: Path, random: np.random.Generator) -> str:

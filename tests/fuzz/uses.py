@@ -84,7 +84,7 @@ def _retriever_uses(found: Retriever, random: np.random.Generator) -> Iterator[U
     count = len(found.items)
     ids = [item for item in (attempt("id", lambda at=at: found.items[at]) for at in {0, count // 2, count - 1}) if item]
     mask = random.random(count) < 0.3
-    everything = Candidates.matches([np.arange(count, dtype=np.int32)] * 2, catalog=found.items)
+    everything = Candidates.from_rows([np.arange(count, dtype=np.int32)] * 2, catalog=found.items)
     yield "search", lambda: found(TEXTS, k=7, threads=2)
     yield "search for no text", lambda: found("\ud800 fig")
     yield "search for all", lambda: found(TEXTS[:3], k=10**6)
@@ -176,7 +176,7 @@ def _index_uses(index: Index, random: np.random.Generator) -> Iterator[Use]:
     yield "search", lambda: index.search(rows, 7, threads=2)
     if count > MOST_ITEMS:  # items without terms cost an index nothing; a mask of them would be our own doing
         return
-    mask, everything = random.random(count) < 0.3, Candidates.matches([np.arange(count, dtype=np.int32)] * 3)
+    mask, everything = random.random(count) < 0.3, Candidates.from_rows([np.arange(count, dtype=np.int32)] * 3)
     yield "search by mask", lambda: index.search(rows, 5, filter=mask)
     yield "search for all", lambda: index.search(rows, 10**6)
     yield "scores", lambda: index.scores(rows, everything)

@@ -127,7 +127,7 @@ def test_the_same_vectors_build_the_same_index(kind, tmp_path):
 def test_score_of_foreign_rows_raises():
     index = FlatIndex.build(np.eye(2))
     with pytest.raises(InputError, match="item below 2"):
-        index.score(np.ones((1, 2), np.float32), Candidates.matches([np.array([2], np.int32)]))
+        index.score(np.ones((1, 2), np.float32), Candidates.from_rows([np.array([2], np.int32)]))
 
 
 @pytest.mark.parametrize(("rows", "items"), [([5], [0]), ([-1], [0]), ([0], [3]), ([0], [-1]), ([0, 1], [0])])
@@ -153,7 +153,7 @@ def test_search_counts_what_it_reads_and_scores_nothing():
     index = FlatIndex.build(np.ones((50, 4), np.float32))
     assert index.search(np.ones((3, 4), np.float32), 5).stats == Stats(exact=True, bytes=50 * 4 * 4)
     assert index.search(np.ones((300, 4), np.float32), 5).stats == Stats(exact=True, bytes=3 * 50 * 4 * 4)
-    asked = Candidates.matches([np.arange(6, dtype=np.int32)])
+    asked = Candidates.from_rows([np.arange(6, dtype=np.int32)])
     assert index.score(np.ones((1, 4), np.float32), asked).stats == Stats(scored=6, bytes=6 * 4 * 4)
 
 

@@ -1,4 +1,4 @@
-"""BagIndex: exact, the same bits however it is asked, built or grown."""
+"""TokenIndex: exact, the same bits however it is asked, built or grown."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from vizsla import _native, load
 from vizsla.core.candidates import Candidates
 from vizsla.core.sparse import SparseRows
 from vizsla.errors import FormatError, InputError
-from vizsla.indexes.tokens import ARRAYS, BagIndex, BagSegment
+from vizsla.indexes.tokens import ARRAYS, TokenIndex, TokenSegment
 
 
 def random_bags(items: int, tokens: int, rng: np.random.Generator) -> np.ndarray:
@@ -40,7 +40,7 @@ def test_search_is_the_twin_bit_for_bit(seed, items, tokens, k):
     rng = np.random.default_rng(seed)
     held, queries = random_bags(items, tokens, rng), random_queries(4, tokens, rng)
     norms = rng.random(items, np.float32) + np.float32(0.2)
-    index = BagIndex.build(held.astype(np.float32), norms=norms)
+    index = TokenIndex.build(held.astype(np.float32), norms=norms)
     allowed = rng.random(items) < 0.5
     plain, filtered = index.search(queries, k), index.search(queries, k, filter=allowed)
     for row, query in enumerate(queries):
@@ -64,7 +64,7 @@ def test_many_blocks_and_windows_change_nothing(terms):
     rows, norms = two_blocks()
     rng = np.random.default_rng(terms)
     items, tokens = rows.shape
-    index, matrix = BagIndex.build(rows, norms=norms), rows.to_scipy().astype(np.int64)
+    index, matrix = TokenIndex.build(rows, norms=norms), rows.to_scipy().astype(np.int64)
     queries = np.zeros((2, tokens), np.float32)
     for row in range(2):
         queries[row, rng.choice(tokens, terms, replace=False)] = rng.random(terms) ** 2 + 1e-3
@@ -74,15 +74,15 @@ def test_many_blocks_and_windows_change_nothing(terms):
         scores = (matrix @ whole).astype(np.float32) * np.float32(unit) * norms
         order = np.lexsort((np.arange(items), -scores))[:100]
         assert found[row] == [(int(item), float(scores[item])) for item in order if scores[item] > 0]
-    everything = Candidates.matches([np.arange(items, dtype=np.int32)])
+    everything = Candidates.from_rows([np.arange(items, dtype=np.int32)])
     assert np.array_equal(index.scores(queries[1:], everything).scores, scores)
     few = np.int32([item for item, _ in found[1]][::-1])
-    assert np.array_equal(index.scores(queries[1:], Candidates.matches([few])).scores, scores[few])
+    assert np.array_equal(index.scores(queries[1:], Candidates.from_rows([few])).scores, scores[few])
 
 
 def test_threads_change_nothing():
     rng = np.random.default_rng(1)
-    index = BagIndex.build(random_bags(3000, 50, rng).astype(np.float32))
+    index = TokenIndex.build(random_bags(3000, 50, rng).astype(np.float32))
     queries = random_queries(40, 50, rng)
     assert index.search(queries, 20, threads=3) == index.search(queries, 20)
 
@@ -94,10 +94,10 @@ def test_appended_items_are_found_as_if_they_had_always_been_there(parts, tmp_pa
     norms = rng.random(len(held), np.float32) + np.float32(0.1)
     queries = random_queries(10, 40, rng)
     ends = np.cumsum(parts)
-    grown = BagIndex.build(held[: ends[0]], norms=norms[: ends[0]])
+    grown = TokenIndex.build(held[: ends[0]], norms=norms[: ends[0]])
     for start, end in pairwise(ends):
         grown = grown.appended(SparseRows.of(held[start:end]), norms[:end])
-    whole = BagIndex.build(held, norms=norms)
+    whole = TokenIndex.build(held, norms=norms)
     assert grown.search(queries, 20) == whole.search(queries, 20)
     assert grown.item_rows() == whole.item_rows()
     assert len(grown.segments) < 6
@@ -105,7 +105,7 @@ def test_appended_items_are_found_as_if_they_had_always_been_there(parts, tmp_pa
 
 
 def test_appending_shares_the_lists_that_are_there():
-    index = BagIndex.build(np.ones((70_000, 1), np.float32))
+    index = TokenIndex.build(np.ones((70_000, 1), np.float32))
     more = index.appended(SparseRows.of(np.ones((10, 2), np.float32)), np.ones(70_010, np.float32))
     assert more.segments[0] is index.segments[0]
 
@@ -113,7 +113,7 @@ def test_appending_shares_the_lists_that_are_there():
 def test_a_filter_only_removes():
     rng = np.random.default_rng(3)
     held = random_bags(500, 30, rng)
-    index, kept = BagIndex.build(held.astype(np.float32)), rng.random(500) < 0.3
+    index, kept = TokenIndex.build(held.astype(np.float32)), rng.random(500) < 0.3
     queries = random_queries(5, 30, rng)
     left = index.restricted(kept).search(queries, 500)
     assert [[(int(np.flatnonzero(kept)[i]), s) for i, s in row] for row in answers(left)] == answers(
@@ -123,7 +123,7 @@ def test_a_filter_only_removes():
 
 def test_a_posting_takes_two_bytes_at_most():
     rng = np.random.default_rng(4)
-    index = BagIndex.build(random_bags(20_000, 60, rng).astype(np.float32))
+    index = TokenIndex.build(random_bags(20_000, 60, rng).astype(np.float32))
     lists = index.segments[0].arrays["data"].nbytes
     assert lists <= 2 * index.postings
 
@@ -134,13 +134,13 @@ def test_a_posting_takes_two_bytes_at_most():
 )
 def test_wrong_queries_are_refused(queries, reason):
     with pytest.raises(InputError, match=reason):
-        BagIndex.build(np.eye(2, dtype=np.float32)).search(np.float32(queries), 1)
+        TokenIndex.build(np.eye(2, dtype=np.float32)).search(np.float32(queries), 1)
 
 
 @pytest.mark.parametrize("norms", [[1.0], [0.0, 1.0], [np.nan, 1.0], [1.0, 1e7]])
 def test_wrong_norms_are_refused(norms):
     with pytest.raises(InputError, match="norm"):
-        BagIndex.build(np.eye(2, dtype=np.float32), norms=np.float32(norms))
+        TokenIndex.build(np.eye(2, dtype=np.float32), norms=np.float32(norms))
 
 
 def test_a_row_names_each_token_once():
@@ -152,7 +152,7 @@ def test_a_row_names_each_token_once():
 @given(st.data())
 def test_no_damage_to_the_arrays_goes_further_than_a_refusal(data):
     rng = np.random.default_rng(5)
-    sound = BagSegment.of(SparseRows.of(random_bags(40, 12, rng).astype(np.float32)))
+    sound = TokenSegment.of(SparseRows.of(random_bags(40, 12, rng).astype(np.float32)))
     arrays = {name: array.copy() for name, array in sound.arrays.items()}
     name = data.draw(st.sampled_from(list(ARRAYS)))
     place = data.draw(st.integers(0, len(arrays[name]) - 1))
@@ -161,7 +161,7 @@ def test_no_damage_to_the_arrays_goes_further_than_a_refusal(data):
     value = data.draw(st.one_of(st.sampled_from(near), st.integers(limits.min, limits.max)))
     arrays[name][place] = np.clip(value, limits.min, limits.max)
     try:
-        index = BagIndex([BagSegment(arrays, 12)], np.ones(40, np.float32), 12)
+        index = TokenIndex([TokenSegment(arrays, 12)], np.ones(40, np.float32), 12)
     except InputError:
         return
     query = np.ones((1, 12), np.float32)
@@ -171,14 +171,14 @@ def test_no_damage_to_the_arrays_goes_further_than_a_refusal(data):
 
 @pytest.mark.parametrize("places", [[3, 1], [3, 3], [3, 40], [3, 0xFFFF]])
 def test_the_items_of_a_list_ascend_and_are_of_their_block(places):
-    sound = BagSegment.of(SparseRows.of(np.float32([[row in (3, 7)] for row in range(40)])))
+    sound = TokenSegment.of(SparseRows.of(np.float32([[row in (3, 7)] for row in range(40)])))
     assert sound.arrays["data"].tolist() == [3, 7]
     with pytest.raises(InputError, match="must ascend and be of its block"):
-        BagSegment(sound.arrays | {"data": np.uint16(places)}, 1)
+        TokenSegment(sound.arrays | {"data": np.uint16(places)}, 1)
 
 
 def test_damaged_files_are_refused(tmp_path):
-    folder = BagIndex.build(np.eye(3, dtype=np.float32)).save(tmp_path / "index")
+    folder = TokenIndex.build(np.eye(3, dtype=np.float32)).save(tmp_path / "index")
     file = folder / "data.npy"
     file.write_bytes(file.read_bytes()[:-2] + b"\xff\xff")
     with pytest.raises(FormatError):

@@ -23,12 +23,12 @@ QUERIES = ["fig pear", "fig fig tree", "café größe root seed bark", "plum", "
 @pytest.mark.parametrize(("k1", "b", "delta"), [(1.5, 0.75, 0.5), (0.9, 0.4, 1.0)])
 def test_all_scores_agree(variant, k1, b, delta):
     search = bm25(TEXTS, variant=variant, k1=k1, b=b, delta=delta)
-    tokens = [search.bag.analyzer(text) for text in TEXTS]
+    tokens = [search.words.analyzer(text) for text in TEXTS]
     rival = bm25s.BM25(method=variant, k1=k1, b=b, delta=delta)
     rival.index(tokens, show_progress=False)
-    everything = Candidates.matches([np.arange(len(TEXTS), dtype=np.int32)])
+    everything = Candidates.from_rows([np.arange(len(TEXTS), dtype=np.int32)])
     for query in QUERIES:
-        theirs = rival.get_scores(search.bag.analyzer(query))
+        theirs = rival.get_scores(search.words.analyzer(query))
         ours = search.score(query, everything)
         np.testing.assert_allclose(ours.scores, theirs[ours.items], rtol=1e-5, atol=1e-5)
 
@@ -37,8 +37,8 @@ def test_all_scores_agree(variant, k1, b, delta):
 def test_top_k_agrees(variant):
     search = bm25(TEXTS, variant=variant)
     rival = bm25s.BM25(method=variant)
-    rival.index([search.bag.analyzer(text) for text in TEXTS], show_progress=False)
+    rival.index([search.words.analyzer(text) for text in TEXTS], show_progress=False)
     for query in QUERIES:
-        _, theirs = rival.retrieve([search.bag.analyzer(query)], k=20, show_progress=False)
+        _, theirs = rival.retrieve([search.words.analyzer(query)], k=20, show_progress=False)
         ours = search(query, k=20).scores
         np.testing.assert_allclose(ours, theirs[0][: len(ours)], rtol=1e-5, atol=1e-5)

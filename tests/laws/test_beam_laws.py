@@ -16,7 +16,7 @@ from vizsla.data.dataset import Dataset
 from vizsla.encoders.lsa import LsaEncoder
 from vizsla.methods.bm25 import bm25
 from vizsla.methods.pefa import pefa_xl
-from vizsla.methods.xrlinear.train_xrlinear import train_xrlinear
+from vizsla.methods.xrlinear.build import xrlinear
 from vizsla.scorers.function import FunctionScorer
 
 COUNT = len(ITEMS)
@@ -134,7 +134,7 @@ def test_shards_find_k_where_one_shard_is_allowed_whole():
         clicks = [click for click in CLICKS if click[1] in ids]
         texts = {item: text or "none" for item, text in half}
         data = Dataset.of(texts, queries=CLICKED, clicks=clicks)
-        parts.append(train_xrlinear(data, branching=3, max_leaf=4, beam=1))
+        parts.append(xrlinear(data, branching=3, max_leaf=4, beam=1))
     whole = shards(parts)
     only = np.arange(COUNT) >= 30
     assert len(whole("fig pear", 25, where=only).items) == 25

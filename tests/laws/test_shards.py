@@ -124,7 +124,9 @@ def test_a_query_is_encoded_once_for_all_shards(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_shards_of_vectors_are_one_catalog() -> None:
-    encoder = vizsla.FunctionEncoder(lambda texts: [[len(t), t.count("a")] for t in texts], dim=2, name="letters")
+    encoder = vizsla.encoders.FunctionEncoder(
+        lambda texts: [[len(t), t.count("a")] for t in texts], dim=2, name="letters"
+    )
     items = {"x": "banana", "y": "fig", "z": "papaya", "w": "ananas"}
     parts = shards([vizsla.dense(part, encoder) for part in cut_up(items, [0.3, 0.6])])
     assert parts(["aa", "b"], 3) == vizsla.dense(items, encoder)(["aa", "b"], 3)
@@ -139,7 +141,7 @@ def test_what_shards_refuse() -> None:
     with pytest.raises(CompositionError, match="Got 'a' twice"):
         shards([one, one])
     with pytest.raises(CompositionError, match="one scale"):
-        encoder = vizsla.FunctionEncoder(lambda texts: [[len(t)] for t in texts], dim=1, name="length")
+        encoder = vizsla.encoders.FunctionEncoder(lambda texts: [[len(t)] for t in texts], dim=1, name="length")
         shards([one, vizsla.dense({"b": "fig"}, encoder)])
     with pytest.raises(CompositionError, match="match set"):
         shards([one | one])

@@ -21,7 +21,7 @@ from vizsla.methods.dense import dense
 from vizsla.methods.pefa import pefa_xs, selection
 from vizsla.methods.tokens import tuning
 from vizsla.methods.tokens.learner import ClickMatrix, LearningSettings
-from vizsla.methods.tokens.model import bag
+from vizsla.methods.tokens.model import tokens
 from vizsla.methods.xrlinear import tuning as xrlinear_trial
 
 DAY = 86400.0
@@ -229,7 +229,7 @@ def test_b_is_chosen_from_a_hundred_queries_on(queries):
     items |= {f"long{n}": f"word{n} " + " ".join(f"other{m}" for m in range(n, n + 9)) for n in range(queries)}
     wanted = [(f"word{n} other{n} other{n + 1}", f"short{n}") for n in range(queries)]
     data = Dataset.of(items, clicks=wanted)
-    made = bag(data, b=0.5)
+    made = tokens(data, b=0.5, epochs=0)
     best = tuning.chosen_b(made, data, seed=0)
     quality = {b: tuning._quality(made.with_b(b), ClickMatrix.of(data, made.items)) for b in tuning.CHOICES}
     expected = 0.5 if queries < 100 else max(quality, key=lambda b: (quality[b], -abs(b - 0.5)))
@@ -253,7 +253,7 @@ def test_a_table_is_tried_on_queries_that_it_did_not_learn(monkeypatch):
         "ranks",
         lambda self: asked.append(self.asked.texts) or np.zeros(len(self.asked.texts)),
     )
-    made = bag(items, b=0.5)
+    made = tokens(items, b=0.5)
     clicked = ClickMatrix.of(pairs, made.items)
     known = made.with_words(clicked.texts)
     choice = tuning.chosen_epochs(known, clicked, LearningSettings(0.1, 8, 1.0, 32, 8), seed=0)

@@ -69,33 +69,33 @@ def test_methods_follow_what_is_recent() -> None:
     clicks = vizsla.Dataset.of(ITEMS, clicks=log())
     for build in (
         lambda half_life: _voted(ITEMS, clicks, half_life=half_life),
-        lambda half_life: vizsla.train_xrlinear(clicks, item_texts=False, click_weights="raw", half_life=half_life),
+        lambda half_life: vizsla.xrlinear(clicks, item_texts=False, click_weights="raw", half_life=half_life),
     ):
         assert build(None)("thing", k=1).ids == [["old"]]
         assert build(2.0)("thing", k=1).ids == [["new"]]
 
 
 def test_the_token_table_takes_a_half_life() -> None:
-    bag, clicks = vizsla.bag(ITEMS), vizsla.Dataset.of(ITEMS, clicks=log())
-    plain, recent = (vizsla.train_tokens(bag, clicks, epochs=1, half_life=days) for days in (None, 2.0))
+    base, clicks = vizsla.tokens(ITEMS), vizsla.Dataset.of(ITEMS, clicks=log())
+    plain, recent = (vizsla.learning.train_tokens(base, clicks, epochs=1, half_life=days) for days in (None, 2.0))
     assert not np.array_equal(plain.encoder.weights, recent.encoder.weights) or plain("thing") != recent("thing")
 
 
 def test_the_half_life_is_saved_and_shown(tmp_path) -> None:
     clicks = vizsla.Dataset.of(ITEMS, clicks=log())
     built = {
-        "xs": vizsla.pefa_xs(vizsla.bm25(ITEMS), clicks, weight=0.5, half_life=2.0),
+        "xs": vizsla.pefa(vizsla.bm25(ITEMS), clicks, variant="xs", weight=0.5, half_life=2.0),
         "xl": _voted(ITEMS, clicks, half_life=2.0),
-        "bag": vizsla.train_tokens(vizsla.bag(ITEMS), clicks, epochs=1, half_life=2.0),
+        "tokens": vizsla.tokens(ITEMS, clicks, epochs=1, half_life=2.0),
     }
     more = [("another", "old")]
     for name, model in built.items():
         model.save(tmp_path / name)
         assert "half_life = 2.0" in str(inspect(tmp_path / name))
         loaded = vizsla.load(tmp_path / name)
-        kept = [one if name == "bag" else one.log for one in (model, loaded, model.with_clicks(more))]
+        kept = [one if name == "tokens" else one.log for one in (model, loaded, model.with_clicks(more))]
         assert [one.half_life for one in kept] == [2.0] * 3
-    assert vizsla.pefa_xs(vizsla.bm25(ITEMS), clicks, weight=0.5).log.half_life is None
+    assert vizsla.pefa(vizsla.bm25(ITEMS), clicks, variant="xs", weight=0.5).log.half_life is None
 
 
 def test_a_half_life_is_chosen_on_the_latest_clicks_and_only_if_it_helps() -> None:
@@ -119,9 +119,9 @@ def _numbers(texts):
 
 
 def _voted(items, clicks, **options):
-    encoder = vizsla.FunctionEncoder(_numbers, dim=101, name="numbers")
+    encoder = vizsla.encoders.FunctionEncoder(_numbers, dim=101, name="numbers")
     fixed = {"weight": 0.1, "neighbors": 1, "votes": "mean", "near": 0.0, "scale": 10.0, "threshold": 0.0}
-    return vizsla.pefa_xl(vizsla.bm25(items), clicks, encoder=encoder, **fixed, **options)
+    return vizsla.pefa(vizsla.bm25(items), clicks, variant="xl", encoder=encoder, **fixed, **options)
 
 
 def _habits(day: int) -> list[tuple[str, str]]:
@@ -133,7 +133,7 @@ def test_clicks_without_times_have_no_half_life() -> None:
     with pytest.raises(InputError, match="must have a column of times"):
         vizsla.Dataset.of(ITEMS, clicks=[("thing", "old")]).split(by="time")
     with pytest.raises(InputError, match="every click must have a time"):
-        vizsla.pefa_xs(vizsla.bm25(ITEMS), [("thing", "old")], weight=0.5, half_life=3.0)
+        vizsla.pefa(vizsla.bm25(ITEMS), [("thing", "old")], variant="xs", weight=0.5, half_life=3.0)
 
 
 def _items(folder):
@@ -159,7 +159,7 @@ def _items(folder):
 def test_clicks_that_are_none_are_refused_whatever_the_half_life(learn, clicks, message, half_life) -> None:
     with pytest.raises(InputError, match=message):
         if learn == "tokens":
-            vizsla.train_tokens(vizsla.bag(ITEMS), clicks, epochs=1, half_life=half_life)
+            vizsla.learning.train_tokens(vizsla.tokens(ITEMS), clicks, epochs=1, half_life=half_life)
         else:
             vizsla.pefa(vizsla.tfidf(ITEMS), clicks, half_life=half_life)
 
@@ -172,7 +172,5 @@ def test_a_time_that_is_none_is_refused_and_drops_no_click(time) -> None:
 
 def test_a_half_life_can_be_chosen_for_clicks_that_are_read_once() -> None:
     rows = [(query, item, weight, float(time)) for query, item, weight, time in log()]
-    learned = [
-        vizsla.train_tokens(vizsla.bag(ITEMS), clicks, epochs=1, half_life="auto") for clicks in (rows, iter(rows))
-    ]
+    learned = [vizsla.tokens(ITEMS, clicks, epochs=1, half_life="auto") for clicks in (rows, iter(rows))]
     assert learned[0].half_life == learned[1].half_life and learned[0]("thing") == learned[1]("thing")

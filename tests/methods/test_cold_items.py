@@ -7,16 +7,17 @@ import pytest
 
 from tests.methods.fusion.logs import ITEMS, text
 from tests.methods.fusion.test_pool import QUERIES, sparse_part
-from vizsla import cold_item_boost, load
+from vizsla import load
 from vizsla.compose import Sum
 from vizsla.core.strings import Strings
 from vizsla.data.dataset import Dataset
 from vizsla.errors import InputError
+from vizsla.methods import cold_item_boost
 from vizsla.methods.bm25 import bm25
 from vizsla.methods.cold_items import ColdItemBoost
 from vizsla.methods.pefa import pefa_xs
 from vizsla.methods.tfidf import tfidf
-from vizsla.methods.xrlinear.train_xrlinear import train_xrlinear
+from vizsla.methods.xrlinear.build import xrlinear
 
 TEXTS = [text(query) for query in range(QUERIES)]
 
@@ -140,7 +141,7 @@ def test_clicks_that_all_learners_take_end_a_lift():
 
 def test_a_lift_stays_while_a_part_misses_the_clicks():
     """XR-Linear takes no clicks later: it would still rank the item far down."""
-    tree = train_xrlinear(log())
+    tree = xrlinear(log())
     given = log()
     adapted = pefa_xs(tfidf(given), given, weight=0.5, calibrated=False)
     both = Sum([(1.0, adapted.scaled()), (1.0, tree.scaled("exp")), (0.5, cold_item_boost(log()))])

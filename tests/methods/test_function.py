@@ -8,8 +8,8 @@ import operator
 import pytest
 
 import vizsla
-from vizsla import FunctionRetriever
 from vizsla.errors import CompositionError, InputError
+from vizsla.methods import FunctionRetriever
 
 TEXTS = {"fig": "a fig tree", "pear": "a pear tree", "plum": "plum tree", "rock": "granite"}
 WORDS = vizsla.bm25(TEXTS)

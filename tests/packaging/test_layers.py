@@ -23,6 +23,7 @@ LAYERS = [
     {"methods"},
     {"evaluation"},
     {"engine"},
+    {"testing"},
     {"demo"},
     {"cli"},
     {"__init__", "__main__"},

@@ -37,13 +37,13 @@ def _write(file: Path, rows) -> None:
 
 
 def _save(folder: Path, items: dict[str, str]) -> None:
-    lsa = vizsla.LsaEncoder.fit(items.values(), dim=16)
+    lsa = vizsla.encoders.LsaEncoder.fit(items.values(), dim=16)
     vizsla.bm25(items).save(folder / "bm25")
     vizsla.bm25(dict(list(items.items())[:700])).save(folder / "old")
-    vizsla.bag(items).save(folder / "bag")
+    vizsla.tokens(items).save(folder / "tokens")
     vizsla.dense(items, lsa).save(folder / "dense")
     vizsla.dense(items, lsa, index="hnsw", M=8, ef=16).save(folder / "hnsw")
     vizsla.dense(items, lsa, index="pq", bytes=8).save(folder / "pq")
-    late = vizsla.LateParametric(lsa, items, folder / "vectors.db")
+    late = vizsla.scorers.LateParametric(lsa, items, folder / "vectors.db")
     (vizsla.bm25(items) >> late)("w3")
     late.close()

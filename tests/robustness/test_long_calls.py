@@ -21,10 +21,10 @@ from vizsla.data.dataset import Dataset
 from vizsla.encoders.lsa import LsaEncoder
 from vizsla.indexes.factory import make_index
 from vizsla.indexes.inverted import InvertedIndex
-from vizsla.indexes.tokens import BagIndex
+from vizsla.indexes.tokens import TokenIndex
 from vizsla.methods.bm25 import bm25
+from vizsla.methods.xrlinear.build import xrlinear
 from vizsla.methods.xrlinear.matchers import train_layer
-from vizsla.methods.xrlinear.train_xrlinear import train_xrlinear
 from vizsla.methods.xrlinear.tree import cluster_items
 from vizsla.text.bag_of_words import BagOfWords
 from vizsla.text.ngrams import NgramTfidf
@@ -63,9 +63,7 @@ def postings() -> InvertedIndex:
 def tree():
     names = [f"item {n} of {n % 97} and {n % 13}" for n in range(600)]
     clicks = [(f"{n % 97} and {n % 13}", str(n)) for n in range(600)]
-    return train_xrlinear(
-        Dataset.of(dict(zip(map(str, range(600)), names, strict=True)), clicks=clicks), cold_start=False
-    )
+    return xrlinear(Dataset.of(dict(zip(map(str, range(600)), names, strict=True)), clicks=clicks), cold_start=False)
 
 
 def many_queries(count: int) -> np.ndarray:
@@ -150,16 +148,16 @@ def _code_search() -> Work:
 
 def _bag_building() -> Work:
     rows = random_rows(600_000, 2000, 20)
-    return lambda: BagIndex.build(rows)
+    return lambda: TokenIndex.build(rows)
 
 
 def _bag_search(threads: int) -> Work:
-    made, asked = BagIndex.build(random_rows(60_000, 2000, 20)), random_rows(100_000, 2000, 100)
+    made, asked = TokenIndex.build(random_rows(60_000, 2000, 20)), random_rows(100_000, 2000, 100)
     return lambda: made.search(asked, 10, threads=threads)
 
 
 def _bag_scores() -> Work:
-    made, asked = BagIndex.build(random_rows(60_000, 2000, 20)), random_rows(100_000, 2000, 100)
+    made, asked = TokenIndex.build(random_rows(60_000, 2000, 20)), random_rows(100_000, 2000, 100)
     return lambda: made.scores(asked, everybody(100_000, 60_000, 30))
 
 

@@ -17,7 +17,7 @@ from vizsla.encoders.late import WordEncoder
 from vizsla.indexes.factory import make_index
 from vizsla.indexes.pq.codebook import Codebook, PqCodes
 from vizsla.indexes.pq.pq_index import PqIndex
-from vizsla.indexes.tokens import BagIndex
+from vizsla.indexes.tokens import TokenIndex
 from vizsla.methods.cur import adacur, residual_cur, score_anchors
 from vizsla.methods.cur.factors import Factors
 from vizsla.methods.pefa import pefa_xl, pefa_xs
@@ -37,8 +37,8 @@ def log() -> vizsla.Dataset:
 
 
 @cache
-def search() -> vizsla.Dense:
-    return vizsla.dense(log(), vizsla.LsaEncoder.fit([words(number, 12) for number in range(2000)], dim=32))
+def search() -> vizsla.methods.Dense:
+    return vizsla.dense(log(), vizsla.encoders.LsaEncoder.fit([words(number, 12) for number in range(2000)], dim=32))
 
 
 @cache
@@ -63,7 +63,7 @@ def _column_sums() -> Work:
 
 
 def _long_bags() -> Work:
-    made, asked = BagIndex.build(random_rows(120_000, 4000, 40)), random_rows(20_000, 4000, 500)
+    made, asked = TokenIndex.build(random_rows(120_000, 4000, 40)), random_rows(20_000, 4000, 500)
     return lambda: made.search(asked, 10)
 
 
@@ -82,17 +82,17 @@ def _coding_without_rotation() -> Work:
 
 def _jpq() -> Work:
     base = pq(search(), bytes=8, rounds=1)
-    return lambda: vizsla.train_jpq(base, log(), epochs=10_000, batch=64)
+    return lambda: vizsla.learning.train_jpq(base, log(), epochs=10_000, batch=64)
 
 
 def _recoding() -> Work:
     base = pq(search(), bytes=8, rounds=1)
-    return lambda: vizsla.train_jpq(base, log(), epochs=10_000, recodings=10_000, batch=2048)
+    return lambda: vizsla.learning.train_jpq(base, log(), epochs=10_000, recodings=10_000, batch=2048)
 
 
 def _tokens() -> Work:
-    base = vizsla.bag(log())
-    return lambda: vizsla.train_tokens(base, log(), epochs=10_000)
+    base = vizsla.tokens(log(), epochs=0)
+    return lambda: vizsla.learning.train_tokens(base, log(), epochs=10_000)
 
 
 def _anchors() -> Work:
@@ -135,8 +135,8 @@ def _stems() -> Work:
 
 def _pieces() -> Work:
     letters = [chr(code) for code in range(97, 123)]
-    pieces = vizsla.WordPiece(["[UNK]", *letters, *(f"##{letter}" for letter in letters)])
-    made = vizsla.bag(log(), analyzer=pieces)
+    pieces = vizsla.text.WordPiece(["[UNK]", *letters, *(f"##{letter}" for letter in letters)])
+    made = vizsla.tokens(log(), analyzer=pieces, epochs=0)
     return lambda: made.encoder.queries(["figs and so on " * 20_000] * 2000)
 
 

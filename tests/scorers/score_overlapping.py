@@ -49,7 +49,7 @@ def main(path: Path, log: Path, seed: int, rounds: int, chunk: int, ms: int) -> 
         pick = np.random.default_rng(seed)
         for _ in range(rounds):
             rows = [np.sort(pick.choice(len(ITEMS), 40, replace=False)).astype(np.int32) for _ in QUERIES]
-            found = cache.score(QUERIES, Candidates.matches(rows, catalog=Strings.of(ITEMS)))
+            found = cache.score(QUERIES, Candidates.from_rows(rows, catalog=Strings.of(ITEMS)))
             for query, hits in zip(QUERIES, found, strict=True):
                 for hit in hits:
                     if hit.score != np.float32(truth(query, ITEMS[hit.id])):

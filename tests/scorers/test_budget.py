@@ -20,7 +20,7 @@ from vizsla.scorers.wrappers import Budget, CallCounter
 
 
 def rows(*lengths: int) -> Candidates:
-    return Candidates.matches([np.arange(n, dtype=np.int32) for n in lengths], catalog=Strings.of(ITEMS))
+    return Candidates.from_rows([np.arange(n, dtype=np.int32) for n in lengths], catalog=Strings.of(ITEMS))
 
 
 def test_the_call_that_would_exceed_is_not_made_and_costs_nothing():

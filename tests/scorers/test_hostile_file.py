@@ -7,10 +7,11 @@ import sqlite3
 import numpy as np
 import pytest
 
-from vizsla import LateParametric, LsaEncoder
 from vizsla.cli import main
 from vizsla.core.candidates import Candidates
+from vizsla.encoders import LsaEncoder
 from vizsla.errors import FormatError
+from vizsla.scorers import LateParametric
 from vizsla.scorers.cache import ScoreStore
 from vizsla.scorers.lazy_vectors import VectorStore, stored_counts
 

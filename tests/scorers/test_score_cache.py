@@ -70,7 +70,7 @@ SPECIAL = [0.0, -0.0, 0.1, -1e-45, 3.4e38, float("inf"), float("-inf"), 1 / 3, 1
 def test_every_float32_is_kept_bit_for_bit(path):
     texts = {str(n): f"text {n}" for n in range(len(SPECIAL))}
     scorer = FunctionScorer(lambda q, ts: [SPECIAL[int(t.split()[1])] for t in ts], texts, name="special 1")
-    wanted = Candidates.matches([np.arange(len(SPECIAL), dtype=np.int32)], catalog=Strings.of(texts))
+    wanted = Candidates.from_rows([np.arange(len(SPECIAL), dtype=np.int32)], catalog=Strings.of(texts))
     truth = scorer.score("q", wanted).scores.view(np.int32)
     for _ in range(2):
         assert np.array_equal(ScoreCache(scorer, path).score("q", wanted).scores.view(np.int32), truth)
@@ -89,7 +89,7 @@ def test_texts_with_odd_characters_are_different_texts(path):
     odd = ["", " ", "\0", "a\0b", "a\0c", "\ud800", "é", "e\u0301", "İ", "x" * 100_000, "x" * 99_999 + "y"]
     texts = {f"i{n}": text for n, text in enumerate(odd)}
     scorer = FunctionScorer(lambda q, ts: [odd.index(t) + 100 * odd.index(q) for t in ts], texts, name="odd 1")
-    wanted = Candidates.matches([np.arange(len(odd), dtype=np.int32)] * len(odd), catalog=Strings.of(texts))
+    wanted = Candidates.from_rows([np.arange(len(odd), dtype=np.int32)] * len(odd), catalog=Strings.of(texts))
     for _ in range(2):
         cache = ScoreCache(scorer, path)
         assert cache.score(odd, wanted) == scorer.score(odd, wanted)

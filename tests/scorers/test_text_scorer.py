@@ -21,7 +21,7 @@ from vizsla.scorers.text import TextScorer
 def candidates(seed: int = 5) -> Candidates:
     pick = np.random.default_rng(seed)
     rows = [pick.choice(len(ITEMS), size=size, replace=False).astype(np.int32) for size in range(len(QUERIES))]
-    return Candidates.matches(rows, catalog=Strings.of(ITEMS))
+    return Candidates.from_rows(rows, catalog=Strings.of(ITEMS))
 
 
 @pytest.mark.parametrize("takes", TAKES)
@@ -47,7 +47,7 @@ def test_a_batch_that_spans_queries_is_one_call(takes, calls):
 @pytest.mark.parametrize("takes", TAKES)
 def test_nothing_to_score_calls_nothing(takes):
     function, scorer = counted_scorer(takes)
-    nothing = Candidates.matches([np.zeros(0, np.int32)] * 2, catalog=scorer.items)
+    nothing = Candidates.from_rows([np.zeros(0, np.int32)] * 2, catalog=scorer.items)
     assert scorer.score(["a", "b"], nothing).ids == [[], []]
     assert function.calls == []
 

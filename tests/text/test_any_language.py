@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 
 import vizsla
 from tests.text import twin
-from vizsla import AnyLanguage, bm25
+from vizsla import bm25
 from vizsla.errors import FormatError, InputError
 from vizsla.methods.bm25_statistics import Statistics
+from vizsla.text import AnyLanguage
 from vizsla.text.bag_of_words import BagOfWords
 from vizsla.text.languages import LANGUAGES, STOP_WORDS, clear_language, evidence_of, said_by
 
@@ -130,19 +131,19 @@ def test_german_is_stemmed_and_its_stop_words_are_dropped():
 
 def test_arabic_is_stemmed():
     search = bm25(ARABIC)
-    assert search.bag.analyzer == AnyLanguage("arabic")
+    assert search.words.analyzer == AnyLanguage("arabic")
     assert ids(search, "كتاب") == ["kitab"] and ids(search, "معلم") == ["walad"]
     assert ids(search, "في على") == []
 
 
 def test_a_mixed_catalog_is_read_item_by_item_and_a_query_in_all_languages():
     search = bm25(GERMAN | ENGLISH | ARABIC | CHINESE)
-    assert set(search.bag.analyzer.languages) == {"german", "english", "arabic"}
+    assert set(search.words.analyzer.languages) == {"german", "english", "arabic"}
     for query, wanted in {"haus": "haus", "houses": "dogs", "dog": "dogs", "كتاب": "kitab", "东京": "tower"}.items():
         assert ids(search, query) == [wanted], query
     assert ids(search, "war") == ["war"], "German drops it, English does not"
     assert ids(search, "the wheel") == ["bike"]
-    assert "war" in search.bag.analyzer.content and "the" in search.bag.analyzer.dropped
+    assert "war" in search.words.analyzer.content and "the" in search.words.analyzer.dropped
 
 
 def test_answers_add_up_and_survive_a_file(tmp_path):
@@ -153,7 +154,7 @@ def test_answers_add_up_and_survive_a_file(tmp_path):
     for query, row, scores in zip(asked, found.ids, [search(one).scores for one in asked], strict=True):
         assert [search.explain(query, item).score for item in row] == pytest.approx(scores.tolist())
     again = vizsla.load(search.save(tmp_path / "index"))
-    assert again(asked) == found and again.bag.analyzer == search.bag.analyzer and repr(again) == repr(search)
+    assert again(asked) == found and again.words.analyzer == search.words.analyzer and repr(again) == repr(search)
 
 
 def test_items_of_a_settled_analyzer_are_what_was_fitted():
@@ -169,7 +170,7 @@ def test_items_of_a_settled_analyzer_are_what_was_fitted():
 @pytest.mark.parametrize("language", sorted(STOP_WORDS))
 def test_a_language_is_told_by_its_function_words(language):
     text = " ".join(STOP_WORDS[language][:40])
-    assert bm25([text, f"{text} 42"]).bag.analyzer.languages[:1] == (language,)
+    assert bm25([text, f"{text} 42"]).words.analyzer.languages[:1] == (language,)
 
 
 @pytest.mark.parametrize(
@@ -183,7 +184,7 @@ def test_a_language_is_told_by_its_function_words(language):
 )
 def test_a_language_without_spaces_is_told_by_its_characters(language, text):
     search = bm25([text, f"{text} phones 42"])
-    assert search.bag.analyzer.languages == (language,)
+    assert search.words.analyzer.languages == (language,)
     assert ids(search, "phone") == ["1"], "a Latin word among them loses its inflections as an English one"
 
 
@@ -248,17 +249,17 @@ def test_the_language_of_a_query_does_not_depend_on_the_order_of_the_catalogs(wo
 def test_a_few_names_are_stemmed_mildly():
     """Nothing tells their language: English plurals are found, and no word is dropped."""
     fruit = bm25({"apples": "Apple trees", "fig": "Fig tree", "plum": "Plum"})
-    assert fruit.bag.analyzer == MILD and repr(MILD) == "AnyLanguage(english, no stop words)"
+    assert fruit.words.analyzer == MILD and repr(MILD) == "AnyLanguage(english, no stop words)"
     assert ids(fruit, "tree") == ids(fruit, "trees") == ["apples", "fig"] and ids(fruit, "plums") == ["plum"]
     films = bm25({"thrones": "Game of Thrones", "rings": "Lord of the Rings"})
-    assert films.bag.analyzer == MILD
+    assert films.words.analyzer == MILD
     assert ids(films, "the") == ["rings"] and ids(films, "throne") == ["thrones"] and ids(films, "ring") == ["rings"]
 
 
 def test_a_few_words_lean_to_the_language_that_two_of_them_speak_for():
     cards = {"hund": "Der Hund", "katze": "Katzen und Mäuse", "kind": "Kinder"}
     search = bm25(cards)
-    assert search.bag.analyzer == AnyLanguage("german", drop=False)
+    assert search.words.analyzer == AnyLanguage("german", drop=False)
     assert ids(search, "Hunde") == ["hund"] and ids(search, "katze") == ["katze"] and ids(search, "der") == ["hund"]
 
 
@@ -272,7 +273,7 @@ def test_a_few_items_in_another_script_do_not_decide_for_silent_items(count):
     titles = [f"{one} {other}" for one in GOODS for other in GOODS] * 14
     chinese = [CHINESE_GOODS[number % 5] for number in range(count)]
     search = bm25([*titles, *chinese])
-    analyzer = search.bag.analyzer
+    analyzer = search.words.analyzer
     assert analyzer.languages[0] == "english" and not analyzer.drop
     assert set(analyzer.languages[1:]) <= {"chinese"}
     alone = bm25(titles)
@@ -283,7 +284,7 @@ def test_a_few_items_in_another_script_do_not_decide_for_silent_items(count):
 
 def test_a_catalog_of_another_script_reads_its_latin_items_in_their_own_language():
     search = bm25([*CHINESE_GOODS * 20, *GOODS])
-    assert search.bag.analyzer.languages == ("chinese", "english")
+    assert search.words.analyzer.languages == ("chinese", "english")
     assert search("nationality").ids == [["105"]]
 
 
@@ -299,21 +300,21 @@ def test_the_script_alone_decides_for_an_item_in_it():
 
 def test_letters_of_other_scripts_and_languages_lean_to_nothing():
     for texts in (["Žlutý kůň"], ["Čaj", "Čokoláda"], list(CHINESE.values()), ["123", "4/5"]):
-        analyzer = bm25(texts).bag.analyzer
+        analyzer = bm25(texts).words.analyzer
         assert "english" not in analyzer.languages, texts
     assert bm25(["手机 phones", "手机 cases"])("phone").ids == [["0"]]
 
 
 def test_too_little_says_nothing():
-    assert bm25([]).bag.analyzer == NO_LANGUAGE
+    assert bm25([]).words.analyzer == NO_LANGUAGE
     ukrainian = ["Книга лежить на столі біля вікна", "Дівчина читає її щодня"]
-    assert bm25(ukrainian).bag.analyzer.languages == ()
+    assert bm25(ukrainian).words.analyzer.languages == ()
 
 
 def test_one_word_that_is_repeated_is_no_language():
     """`word` is a function word of Dutch, and single letters are words of Czech and Polish."""
-    assert bm25([f"word{n} word{n % 7}" for n in range(60)]).bag.analyzer == MILD
-    assert bm25([f"Z-{n} K{n} V {n} S{n} W{n}" for n in range(60)]).bag.analyzer == MILD
+    assert bm25([f"word{n} word{n % 7}" for n in range(60)]).words.analyzer == MILD
+    assert bm25([f"Z-{n} K{n} V {n} S{n} W{n}" for n in range(60)]).words.analyzer == MILD
 
 
 def test_a_sample_of_a_large_catalog_says_its_languages(monkeypatch):
@@ -321,7 +322,7 @@ def test_a_sample_of_a_large_catalog_says_its_languages(monkeypatch):
     whole = bm25(texts)
     monkeypatch.setattr("vizsla.text.analyzers.VOTERS", 40)
     sampled = bm25(texts)
-    assert sampled.bag.fingerprint == whole.bag.fingerprint and sampled("haus").ids == whole("haus").ids
+    assert sampled.words.fingerprint == whole.words.fingerprint and sampled("haus").ids == whole("haus").ids
 
 
 def test_a_word_with_digits_is_found_by_its_parts_not_by_a_stem():
@@ -333,7 +334,7 @@ def test_a_word_with_digits_is_found_by_its_parts_not_by_a_stem():
 def test_a_stray_sentence_changes_nothing_for_the_others():
     items = [f"The story of the number {n} and of what it was" for n in range(200)]
     items.append("La maison est dans la rue et nous")
-    assert bm25(items).bag.analyzer == AnyLanguage("english")
+    assert bm25(items).words.analyzer == AnyLanguage("english")
 
 
 def test_it_is_a_value():

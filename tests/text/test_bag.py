@@ -208,7 +208,7 @@ def test_an_interrupt_stops_a_fit_at_once() -> None:
 
 def store(path: Path, fill: Callable[[ArtifactWriter], None]) -> Path:
     path.mkdir()
-    ArtifactWriter(path, "bag").write(SimpleNamespace(_write=fill, _noted=dict))  # type: ignore[arg-type]
+    ArtifactWriter(path, "bag-of-words").write(SimpleNamespace(_write=fill, _noted=dict))  # type: ignore[arg-type]
     return path
 
 

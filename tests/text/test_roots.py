@@ -10,9 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import vizsla
-from vizsla import AnyLanguage, _native, bm25
+from vizsla import _native, bm25
 from vizsla.errors import FormatError, InputError
 from vizsla.methods.bm25_statistics import Statistics
+from vizsla.text import AnyLanguage
 from vizsla.text.bag_of_words import BagOfWords
 
 ENGLISH = AnyLanguage("english")
@@ -143,7 +144,7 @@ def test_wrong_roots_are_refused(wrong):
 def test_a_wrong_length_is_refused(length):
     counts = Statistics.of(WINGS, analyzer=ENGLISH)
     with pytest.raises(InputError, match="`length` must be"):
-        Statistics(counts.bag, counts.frequencies, counts.documents, length)
+        Statistics(counts.words, counts.frequencies, counts.documents, length)
 
 
 def test_rows_that_roots_make_longer_are_moved():

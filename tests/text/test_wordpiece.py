@@ -15,8 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.text import wordpiece_twin as twin
-from vizsla import Analyzer, WordPiece, bm25, load
+from vizsla import bm25, load
 from vizsla.errors import DataError, FormatError, InputError, MissingExtraError
+from vizsla.text import Analyzer, WordPiece
 from vizsla.text.bag_of_words import BagOfWords
 
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
@@ -150,8 +151,8 @@ def test_bm25_takes_it_as_an_analyzer(tmp_path):
     assert "'##s'" in str(search.explain("figs", "x"))
     again = load(search.save(tmp_path / "bm25"))
     assert again("a fig") == search("a fig")
-    assert again.bag.analyzer == search.bag.analyzer != Analyzer()
-    assert pickle.loads(pickle.dumps(search.bag.analyzer)) == search.bag.analyzer
+    assert again.words.analyzer == search.words.analyzer != Analyzer()
+    assert pickle.loads(pickle.dumps(search.words.analyzer)) == search.words.analyzer
 
 
 def test_a_bag_with_a_fixed_vocabulary_does_not_grow():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +24,19 @@ def import_extra(module: str, feature: str, extra: str) -> Any:
         return importlib.import_module(module)
     except ImportError:
         raise MissingExtraError(feature, extra) from None
+
+
+def lazy_attribute(module: str, public: Mapping[str, str], name: str) -> Any:
+    """Return a public name of a package, whose module is imported on first use; an unknown one raises AttributeError.
+
+    Examples
+    --------
+    >>> lazy_attribute("fruit", {"sqrt": "math"}, "sqrt")(9.0)
+    3.0
+    """
+    if name not in public:
+        raise AttributeError(f"module {module!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(public[name]), name)
 
 
 _OURS = (VizslaError, MemoryError, KeyboardInterrupt, SystemExit, GeneratorExit)

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 
 from vizsla.artifacts.atomic_folder import Staging
 from vizsla.artifacts.folder import Origin, read_folder
-from vizsla.artifacts.kinds import BUILT_IN, check_saveable, class_of, known_kinds, register
+from vizsla.artifacts.kinds import check_saveable, class_of, known_kinds, register
 from vizsla.artifacts.manifest import MANIFEST
 from vizsla.artifacts.reader import ArtifactReader
 from vizsla.artifacts.writer import ArtifactWriter, Saving
@@ -154,17 +154,6 @@ def class_of_kind(reader: ArtifactReader) -> type[Artifact]:
             "pip install --upgrade vizsla."
         )
     return found
-
-
-def kinds_with(method: str) -> list[str]:
-    """Return the kinds whose artifacts have a method; imports all of them, so it is for messages.
-
-    Examples
-    --------
-    >>> "xrlinear" in kinds_with("with_items"), "bm25" in kinds_with("save")
-    (True, True)
-    """
-    return [kind for kind in BUILT_IN if hasattr(class_of(kind), method)]
 
 
 def load(path: str | Path, *, mmap: bool = True, verify: bool = True) -> Artifact:

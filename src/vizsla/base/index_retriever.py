@@ -83,7 +83,9 @@ class IndexRetriever(Retriever):
     def score_encoded(self, rows: Rows, candidates: Candidates, *, threads: int = 1) -> Candidates:
         """Score each row's candidates, and rank them."""
         start = perf_counter()
-        scored: PairScores = self.index.scores(rows, self._own(candidates), threads=check_positive("threads", threads))
+        scored: PairScores = self.index.scores(
+            rows, self._align_ids(candidates), threads=check_positive("threads", threads)
+        )
         return candidates.with_scores(scored).with_ms((perf_counter() - start) * 1e3)
 
     @property
@@ -108,6 +110,9 @@ class IndexRetriever(Retriever):
                 f"Got {encoder.fingerprint!r}: build anew for another encoder."
             )
         return self._with(encoder=encoder)
+
+    def _given_encoder(self, encoder: Encoder) -> Self:
+        return self.with_encoder(encoder)
 
     def _with(self, **changes: Any) -> Self:
         """Return the same retriever with another encoder or index."""

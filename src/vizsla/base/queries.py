@@ -114,11 +114,11 @@ class Queries:
                 both._rows[fingerprint] = np.concatenate([rows, more])
         return both if len(others) else self
 
-    def known(self, key: Any) -> Any:
+    def memo(self, key: Any) -> Any:
         """Return what a part of this call remembered under this key, or None."""
         return self._memory.get(key)
 
-    def remember(self, key: Any, value: T) -> T:
+    def memoize(self, key: Any, value: T) -> T:
         """Keep something for later in this call: begin the key with the object that remembers."""
         self._memory[key] = value
         return value

@@ -24,22 +24,19 @@ F = TypeVar("F", bound=Callable[..., Any])
 BUILDERS = {
     "bm25": "vizsla.methods.bm25:bm25",
     "tfidf": "vizsla.methods.tfidf:tfidf",
-    "bag": "vizsla.methods.tokens.model:bag",
-    "bag_table": "vizsla.methods.tokens.model:bag_table",
-    "tokens": "vizsla.methods.tokens.train_tokens:train_tokens",
+    "token_weights": "vizsla.methods.tokens.model:token_weights",
+    "tokens": "vizsla.methods.tokens.model:tokens",
+    "train_tokens": "vizsla.methods.tokens.train_tokens:train_tokens",
     "train_sidr": "vizsla.methods.sidr.train_sidr:train_sidr",
     "sidr": "vizsla.methods.sidr.model:sidr",
-    "unclicked": "vizsla.methods.cold_items:cold_item_boost",
-    "xrlinear": "vizsla.methods.xrlinear.train_xrlinear:train_xrlinear",
+    "cold_item_boost": "vizsla.methods.cold_items:cold_item_boost",
+    "xrlinear": "vizsla.methods.xrlinear.build:xrlinear",
     "dense": "vizsla.methods.dense:dense",
     "late_interaction": "vizsla.methods.late_interaction:late_interaction",
     "pq": "vizsla.methods.pq:pq",
     "jpq": "vizsla.methods.jpq.train_jpq:jpq",
     "train_jpq": "vizsla.methods.jpq.train_jpq:train_jpq",
     "pefa": "vizsla.methods.pefa.build:pefa",
-    "pefa_xs": "vizsla.methods.pefa.build:pefa_xs",
-    "pefa_max": "vizsla.methods.pefa.build:pefa_max",
-    "pefa_xl": "vizsla.methods.pefa.build:pefa_xl",
     "adacur": "vizsla.methods.cur.adacur:adacur",
     "anncur": "vizsla.methods.cur.adacur:anncur",
     "residual_cur": "vizsla.methods.cur.residual:residual_cur",
@@ -49,12 +46,12 @@ BUILDERS = {
 }
 """Which function builds each kind; its module is imported when one is built."""
 
-NESTED = ("base", "bag", "parts", "teacher", "first", "pool", "priors", "scorer")
+NESTED = ("base", "parts", "teacher", "first", "pool", "priors", "scorer")
 """Settings that may be other recipes, or names of members."""
 EFFORT = "effort"
 """A setting of every kind: how hard a search tries, where that was changed after building."""
-UNKEPT = ("ids", "threads", "path", "checkpoint", "watch")
-"""Arguments of builders that say nothing about what is built."""
+UNKEPT = ("ids", "clicks", "threads", "path", "checkpoint", "watch")
+"""Arguments of builders that say nothing about how it is built."""
 FOLDERS = ("model",)
 """Settings that may be paths: named by a fingerprint only, since a stored recipe must not choose what is opened."""
 MOST_DEPTH = 200
@@ -83,9 +80,9 @@ class Recipe:
     --------
     >>> from vizsla.data.dataset import Dataset
     >>> fruit = Dataset.of({"f": "a fig", "p": "a pear"}, clicks=[("sweet", "f")])
-    >>> recipe = Recipe.of("pefa_xs", base=Recipe.of("bm25", k1=1.2), weight=0.5, calibrated=False)
+    >>> recipe = Recipe.of("pefa", base=Recipe.of("bm25", k1=1.2), variant="xs", weight=0.5, calibrated=False)
     >>> recipe
-    Recipe.of('pefa_xs', base=Recipe.of('bm25', k1=1.2), weight=0.5, calibrated=False)
+    Recipe.of('pefa', base=Recipe.of('bm25', k1=1.2), variant='xs', weight=0.5, calibrated=False)
     >>> recipe.build(fruit)("sweet").ids
     [['f']]
     >>> Recipe.from_dict(recipe.to_dict()) == recipe
@@ -233,7 +230,7 @@ class Recipe:
             nested._check_names()
 
 
-def builds(kind: str, *, data: str | None, noted: bool = True) -> Callable[[F], F]:
+def builds(kind: str, *, data: str | None, noted: bool = True, **fixed: Any) -> Callable[[F], F]:
     """Let a function that builds retrievers note the recipe of each.
 
     Parameters
@@ -244,6 +241,8 @@ def builds(kind: str, *, data: str | None, noted: bool = True) -> Callable[[F], 
         The argument that the dataset stands for; None for a function that needs only other retrievers.
     noted : bool
         Whether what is built keeps the recipe; a composition tells its own from its parts.
+    **fixed
+        Settings that the function stands for, such as `variant="xs"`.
     """
 
     def decorated(function: F) -> F:
@@ -253,7 +252,7 @@ def builds(kind: str, *, data: str | None, noted: bool = True) -> Callable[[F], 
         def built(*given: Any, **named: Any) -> Any:
             made = function(*given, **named)
             if noted and not any(made is each for each in (*given, *named.values())):
-                _note_built(made, kind, _settings(signature, given, named, data))
+                _note_built(made, kind, _settings(signature, given, named, data) | fixed)
             return made
 
         built.data = data  # type: ignore[attr-defined]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeVar, cast
 
@@ -202,7 +202,7 @@ class Retriever(Composable, Scorer, Artifact):
         # Usual values are checked here: a single query takes some tens of microseconds, and a call takes one of them.
         most = k if type(k) is int and 0 < k < 2**63 else check_positive("k", k)
         workers = threads if type(threads) is int and 0 < threads < 2**63 else check_positive("threads", threads)
-        most = min(most, max(1, len(items.offsets) - 1))
+        most = min(most, max(1, len(items)))
         filter = None if where is None else Filter.prepared(where, items)
         found = self._search_checked(asked, most, filter, workers)
         timed = found.with_ms((perf_counter() - start) * 1e3)
@@ -219,7 +219,7 @@ class Retriever(Composable, Scorer, Artifact):
         asked = Queries.of(queries)
         filter = Filter.prepared(where, self.items)
         numbers = np.arange(len(self.items), dtype=np.int32) if filter is None else filter.numbers
-        everything = Candidates.matches([numbers] * len(asked), catalog=self.items)
+        everything = Candidates.from_rows([numbers] * len(asked), catalog=self.items)
         scored = self._score_all(asked, everything, filter, check_positive("threads", threads))
         best, certain = everything.with_scores(scored, k=check_positive("k", k)), not scored.stats.estimated
         return best.with_stats(scored.stats.with_exact(certain)).with_ms((perf_counter() - start) * 1e3)
@@ -232,6 +232,61 @@ class Retriever(Composable, Scorer, Artifact):
     def with_effort(self, effort: int) -> Self:
         """Return the same retriever, sharing all arrays, whose searches try as hard as this."""
         raise InputError(f"`effort` must be left alone: {self!r} has no such dial. Got {effort!r}.")
+
+    @property
+    def has_effort(self) -> bool:
+        """Whether `with_effort` changes how hard a search tries."""
+        return self.effort is not None
+
+    @property
+    def takes_items(self) -> bool:
+        """Whether items can be added by `with_items` and removed by `without_items`, without training."""
+        return type(self).with_items is not Retriever.with_items
+
+    @property
+    def _says_why_not(self) -> bool:
+        """Whether its own `with_items` raises an error that names the part or the index that takes none."""
+        return type(self).with_items is not Retriever.with_items
+
+    @property
+    def takes_clicks(self) -> bool:
+        """Whether it learns from clicks that are added later by `with_clicks`."""
+        return type(self).with_clicks is not Retriever.with_clicks and not self.tracks_clicks
+
+    @property
+    def forgets_clicks(self) -> bool:
+        """Whether clicks can be removed again by `without_clicks`."""
+        return type(self).without_clicks is not Retriever.without_clicks
+
+    @property
+    def _misses_clicks(self) -> bool:
+        """Whether it has learned from clicks and takes none that come later."""
+        learns = type(self).refit_on is not Retriever.refit_on
+        return learns and type(self).with_clicks is Retriever.with_clicks
+
+    def with_items(self, items: Any) -> Retriever:
+        """Return the retriever over more items, whose ids must be new; nothing is trained."""
+        raise InputError(f"`items` must go to a retriever that takes new items. Got {self!r}: build it again.")
+
+    def without_items(self, ids: Iterable[str]) -> Retriever:
+        """Return the retriever without these items; nothing is trained."""
+        raise InputError(f"`ids` must go to a retriever that lets items go. Got {self!r}: build it again.")
+
+    def with_clicks(self, clicks: Any) -> Retriever:
+        """Return the retriever with more clicks."""
+        raise InputError(f"`clicks` must go to a retriever that takes them later. Got {self!r}: build it again.")
+
+    def without_clicks(self, clicks: Any) -> Retriever:
+        """Return the retriever without these clicks."""
+        raise InputError(f"`clicks` must go to a retriever that forgets them. Got {self!r}: build it again.")
+
+    def _with_items(self, items: Any, memo: dict[int, Retriever]) -> Retriever:
+        """Return it over more items; parts that were changed before, in this call, are in `memo` by their id."""
+        return self.with_items(items)
+
+    def _without_items(self, ids: list[str], memo: dict[int, Retriever]) -> Retriever:
+        """Return it without these items; parts that were changed before, in this call, are in `memo` by their id."""
+        return self.without_items(ids)
 
     def refit_on(self, dataset: Dataset, *, threads: int = 1) -> Retriever:
         """Return what this would be had it learned from this dataset's clicks alone; itself where it learns from none.
@@ -265,7 +320,7 @@ class Retriever(Composable, Scorer, Artifact):
         """Score all items that are allowed, for `exact`."""
         return self._score(queries, everything, filter, threads)
 
-    def _settle(self, queries: Queries, threads: int) -> None:
+    def _spend_budget_first(self, queries: Queries, threads: int) -> None:
         """Settle, before a filter is looked at, what the scores of this call depend on: what a budget is spent on.
 
         Whoever lets this part score what others have found asks for it, or a filter would change scores.

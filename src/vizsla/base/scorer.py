@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from math import inf
 from time import perf_counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,9 @@ from vizsla.core.validation import is_iterable
 from vizsla.data.filter import Filter, Where
 from vizsla.errors import CompositionError, InputError, check_positive
 from vizsla.typing import Int32Array
+
+if TYPE_CHECKING:
+    from vizsla.base.encoder import Encoder
 
 
 class ScoreMemo:
@@ -61,7 +64,7 @@ def score_memoized(
     candidates : Candidates
         A row a query.
     """
-    memory = queries.known((scorer, "pairs")) or queries.remember((scorer, "pairs"), ScoreMemo())
+    memory = queries.memo((scorer, "pairs")) or queries.memoize((scorer, "pairs"), ScoreMemo())
     rows, width = np.repeat(_first_rows(queries), np.diff(candidates.offsets)), max(1, len(items))
     keys = rows * width + candidates.items
     new, stats = np.unique(keys[memory.places(keys) < 0]), Stats()
@@ -87,14 +90,16 @@ class Scorer(ABC):
 
     scale: str = "unnamed"
     """What the scores mean. Only scores of one scale may be added without normalization."""
-    highest: float = inf
+    max_score: float = inf
     """No score is above this."""
     model_calls: bool = False
     """Whether scoring a pair calls a model, which is paid for, or is arithmetic."""
-    composed: bool = False
+    is_composite: bool = False
     """Whether the scores come from other scorers, which make the calls and may make several for a pair."""
     wrapped: Scorer | None = None
     """The scorer that this one stands around, such as a Budget's; None for a scorer of its own."""
+    encoder: Encoder | None = None
+    """How queries become rows, where it has one encoder."""
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -109,6 +114,10 @@ class Scorer(ABC):
     def nbytes(self) -> int:
         """Bytes that scoring needs, a model's weights included; 0 for code, of which nothing is known."""
         return 0
+
+    def children(self) -> Sequence[Scorer]:
+        """Return the scorers that it asks, in order: the parts of a composition, the base of PEFA-XL."""
+        return ()
 
     def _byte_counts(self) -> dict[Any, int]:
         """Return the bytes of each thing that `nbytes` counts, under a key that is the same wherever it is held.
@@ -159,7 +168,7 @@ class Scorer(ABC):
         given = candidates if isinstance(candidates, Candidates) else self._named(candidates, len(asked))
         asked = Queries.of(asked, rows=len(given))
         prepared = Filter.prepared(where, self.items)
-        own = self._own(given)
+        own = self._align_ids(given)
         scored = self._score(asked, own, prepared, check_positive("threads", threads))
         return given.with_scores(scored).with_ms((perf_counter() - start) * 1e3)
 
@@ -172,7 +181,7 @@ class Scorer(ABC):
 
         Budgets and caches change no score, so pairs are remembered whatever stands around a scorer.
         """
-        if not self.model_calls or self.composed:  # who is composed asks its own parts so
+        if not self.model_calls or self.is_composite:  # who is composed asks its own parts so
             return self._score(queries, candidates, filter, threads)
         return score_memoized(
             unwrapped(self), self.items, lambda new: self._score(queries, new, filter, threads), queries, candidates
@@ -197,6 +206,10 @@ class Scorer(ABC):
         """Return the encoders, scorers and models that it holds: a recipe finds its live objects among them."""
         return ()
 
+    def _given_encoder(self, encoder: Encoder) -> Scorer:
+        """Return it with an encoder that a load could not bring back; itself where it has no place for one."""
+        return self
+
     def _inserted(self, wrap: Callable[[Scorer], Scorer]) -> Scorer:
         """Return this scorer with something put right before the one that makes the calls."""
         return wrap(self)
@@ -209,7 +222,7 @@ class Scorer(ABC):
         flat = all(isinstance(row, str) for row in rows)
         return Candidates.of_ids([rows] * queries if flat else rows, self.items)
 
-    def _own(self, candidates: Candidates) -> Candidates:
+    def _align_ids(self, candidates: Candidates) -> Candidates:
         catalog = candidates.catalog
         if catalog is None:
             return self._checked_numbers(candidates)

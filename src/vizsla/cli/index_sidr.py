@@ -20,7 +20,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_data(parser)
     add_output(parser)
     parser.add_argument("--model", required=True, metavar="PATH", help="what `vizsla train sidr` made")
-    forms = "what a query becomes (default: full); bag is alpha search, for which no model runs"
+    forms = "what a query becomes (default: full); tokens is alpha search, for which no model runs"
     parser.add_argument("--queries-as", choices=FORMS, default="full", help=forms)
     forms = "what an item becomes (default: full); learned is what the model says alone, for alpha search"
     parser.add_argument("--items-as", choices=FORMS, default="full", help=forms)

@@ -24,4 +24,4 @@ def run(arguments: argparse.Namespace) -> None:
     counted = Statistics.of(open_data(arguments), analyzer=chosen_analyzer(arguments, before))
     counted = counted if before is None else before.merged(counted)
     counted.save(arguments.output, overwrite=arguments.overwrite)
-    print(f"{arguments.output}: {counted.documents:,} items, {counted.bag.dim:,} terms{languages_of(counted)}")
+    print(f"{arguments.output}: {counted.documents:,} items, {counted.words.dim:,} terms{languages_of(counted)}")

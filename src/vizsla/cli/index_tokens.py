@@ -1,4 +1,4 @@
-"""vizsla index bag: bags of tokens, whose lists never go stale."""
+"""vizsla index tokens: binary token lists, which never go stale."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from vizsla.errors import InputError
 
 if TYPE_CHECKING:
     from vizsla.data.dataset import Dataset
-    from vizsla.methods.tokens.model import Bag
+    from vizsla.methods.tokens.model import TokenRetriever
     from vizsla.text.analyzers import Analyzer
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the data, and how a bag is made of it."""
+    """Add the data, and how it is indexed."""
     add_data(parser)
     add_output(parser)
     add_building(parser)
@@ -32,16 +32,17 @@ def add_building(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seed", type=int, default=0)
 
 
-def built(arguments: argparse.Namespace) -> Bag:
-    """Build the bag that the arguments ask for."""
-    from vizsla.methods.tokens.model import bag
+def built(arguments: argparse.Namespace) -> TokenRetriever:
+    """Build the retriever that the arguments ask for."""
+    from vizsla.methods.tokens.model import tokens
 
     if arguments.vocabulary and arguments.learn_vocabulary:
         raise InputError("`--vocabulary` must be left out when one is learned. Got both.")
     if arguments.language and (arguments.vocabulary or arguments.learn_vocabulary):
         raise InputError("`--language` must be left out where a vocabulary says how words are cut. Got both.")
     data = open_data(arguments)
-    return bag(data, analyzer=_analyzer(arguments, data), b=_number(arguments.b), seed=arguments.seed)
+    how = _analyzer(arguments, data)
+    return tokens(data, analyzer=how, b=_number(arguments.b), epochs=0, seed=arguments.seed)
 
 
 def _analyzer(arguments: argparse.Namespace, data: Dataset) -> Analyzer | None:

@@ -7,8 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from vizsla.artifacts.artifact import kinds_with
-from vizsla.artifacts.kinds import class_of
+from vizsla.artifacts.kinds import BUILT_IN, class_of
 from vizsla.base.retriever import Retriever
 from vizsla.cli.options import load_retriever
 from vizsla.errors import InputError
@@ -19,14 +18,17 @@ MODEL_HELP = "the model's folder; as OUT too, it is replaced"
 def load_with(path: str, method: str) -> tuple[Retriever, Callable[..., Any]]:
     """Load a model and return its method of this name too; a model that has none raises."""
     model = load_retriever(path)
-    change = getattr(model, method, None)
-    if change is None:
-        kinds = [kind for kind in kinds_with(method) if issubclass(class_of(kind) or object, Retriever)]
+    if not _takes_items(type(model)):
+        kinds = [kind for kind in BUILT_IN if _takes_items(class_of(kind) or object)]
         raise InputError(
             f"The model must be of a kind whose items can change without training: {', '.join(kinds)}. "
             f"Got kind {model.kind!r} in {path}: build it anew."
         )
-    return model, change
+    return model, getattr(model, method)
+
+
+def _takes_items(kind: type) -> bool:
+    return issubclass(kind, Retriever) and kind.with_items is not Retriever.with_items
 
 
 def save_changed(model: Retriever, changed: Retriever, arguments: argparse.Namespace, *, done: str) -> None:

@@ -143,7 +143,7 @@ class Answers:
         texts = self._texts(found)
         for number, (query, hits) in enumerate(zip(asked.texts, found, strict=True)):
             rows = [{**hit._asdict()} for hit in hits]
-            known = found.known(number, self._fields) if self._fields is not None else [{} for _ in hits]
+            known = found.metadata(number, self._fields) if self._fields is not None else [{} for _ in hits]
             for row, hit, more in zip(rows, hits, known, strict=True):
                 row |= {name: value for name, value in more.items() if name not in ("id", "score")}
                 if texts is not None:

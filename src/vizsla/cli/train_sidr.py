@@ -1,4 +1,4 @@
-"""vizsla train sidr: a transformer that weighs tokens, trained on clicks over the lists of a bag."""
+"""vizsla train sidr: a transformer that weighs tokens, trained on clicks over a token index."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from vizsla.cli.options import add_data, add_output, check_output, open_data
 
 WHOLE = ("epochs", "most_steps", "batch", "vectors", "wrong", "retrieved", "table_epochs", "served_epochs",
          "masked_steps", "frozen_layers", "max_tokens")  # fmt: skip
-SWITCHES = ("semi_parametric", "item_bags", "whole_head", "leveled")
+SWITCHES = ("semi_parametric", "item_tokens", "whole_head", "leveled")
 RATES = ("rate", "head_rate", "bias_rate", "dropout")
 NUMBERS: dict[str, type] = {**dict.fromkeys(WHOLE, int), **dict.fromkeys(RATES, float)}
 HELP = {
@@ -38,8 +38,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--model", required=True, metavar="FOLDER", help="a BERT-like model with its tokenizer")
     parser.add_argument("--checkpoint", metavar="FOLDER", help="keep the state here, and go on from it")
     parser.add_argument("--no-semi-parametric", dest="semi_parametric", action="store_false", help="ablation")
-    alone = "items' vectors are what the model says alone, as in the paper, not added to their bags"
-    parser.add_argument("--no-item-bags", dest="item_bags", action="store_false", help=alone)
+    alone = "items' vectors are what the model says alone, as in the paper, not added to their tokens"
+    parser.add_argument("--no-item-tokens", dest="item_tokens", action="store_false", help=alone)
     whole = "compare learned items by all tokens, as in the paper, not by those of a step's texts"
     parser.add_argument("--whole-head", action="store_true", help=whole)
     plain = "a head that the model lacks begins without biases, as in the paper, not where no token stands out"
@@ -54,12 +54,12 @@ def run(arguments: argparse.Namespace) -> None:
     """Train and save."""
     from vizsla.methods.sidr.quantize import quantize_sidr
     from vizsla.methods.sidr.train_sidr import train_sidr
-    from vizsla.methods.tokens.model import bag
+    from vizsla.methods.tokens.model import tokens
     from vizsla.text.wordpiece import WordPiece
 
     check_output(arguments)
     start, dataset = perf_counter(), open_data(arguments)
-    base = bag(dataset, analyzer=WordPiece.open(arguments.model), seed=arguments.seed)
+    base = tokens(dataset, analyzer=WordPiece.open(arguments.model), epochs=0, seed=arguments.seed)
     given = [name for name in NUMBERS if hasattr(arguments, name)]
     options = {name: getattr(arguments, name) for name in (*SWITCHES, "seed", *given)}
     learned = train_sidr(base, dataset, arguments.model, checkpoint=arguments.checkpoint, **options)

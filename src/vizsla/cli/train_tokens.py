@@ -21,10 +21,10 @@ OPTIONS = ("rate", "negatives", "temperature", "expansions", "batch", "seed")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the data, the bag to begin with, and how to learn."""
+    """Add the data, the retriever to begin with, and how to learn."""
     add_data(parser)
     add_output(parser)
-    parser.add_argument("--bag", metavar="PATH", help="a saved bag to learn on; without it one is built")
+    parser.add_argument("--base", metavar="PATH", help="a saved token retriever to learn on; without it one is built")
     add_building(parser)
     parser.add_argument("--epochs", default="auto", help="passes over the clicks (default: chosen on held-out clicks)")
     parser.add_argument("--rate", type=float, default=0.1, help="the step (default: 0.1)")
@@ -37,14 +37,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Train and save."""
-    from vizsla.methods.tokens.model import Bag
+    from vizsla.methods.tokens.model import TokenRetriever
     from vizsla.methods.tokens.train_tokens import train_tokens
 
     check_output(arguments)
     start = perf_counter()
-    base = built(arguments) if arguments.bag is None else load_retriever(arguments.bag)
-    if not isinstance(base, Bag):
-        raise InputError(f"`--bag` must be a bag of tokens. Got kind {base.kind!r}.")
+    base = built(arguments) if arguments.base is None else load_retriever(arguments.base)
+    if not isinstance(base, TokenRetriever):
+        raise InputError(f"`--base` must be a token retriever. Got kind {base.kind!r}.")
     options = {name: getattr(arguments, name) for name in OPTIONS}
     data, epochs = open_data(arguments), _whole(arguments.epochs)
     half_life = chosen_half_life(arguments, data, lambda part: train_tokens(base, part, epochs=epochs, **options))

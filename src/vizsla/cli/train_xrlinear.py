@@ -11,7 +11,7 @@ OPTIONS = (
     "kind_shares", "branching", "max_leaf", "representation", "share", "negatives", "loss", "C", "bias", "transform",
     "threshold", "max_nonzeros", "weights", "click_weights", "item_texts", "cold_start", "beam", "seed", "threads",
 )  # fmt: skip
-"""Arguments of `train_xrlinear` that the command line has too."""
+"""Arguments of `xrlinear` that the command line has too."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -58,15 +58,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Train and save."""
-    from vizsla.methods.xrlinear.train_xrlinear import train_xrlinear
+    from vizsla.methods.xrlinear.build import xrlinear
     from vizsla.text.ngrams import KINDS, NgramTfidf
 
     check_output(arguments)
     start = perf_counter()
     options = {name: getattr(arguments, name) for name in OPTIONS}
     data = open_data(arguments)
-    half_life = chosen_half_life(arguments, data, lambda part: train_xrlinear(part, **options))
-    model = train_xrlinear(data, **options, half_life=half_life)
+    half_life = chosen_half_life(arguments, data, lambda part: xrlinear(part, **options))
+    model = xrlinear(data, **options, half_life=half_life)
     model.save(arguments.output, overwrite=arguments.overwrite)
     seconds = perf_counter() - start
     print(f"{arguments.output}: {len(model.items):,} items, {model.nbytes / 1e6:.1f} MB, {seconds:.1f} s")

@@ -31,7 +31,7 @@ VERBS = {
 KINDS = {
     "index": {
         "bm25": "words, weighted by BM25",
-        "bag": "bags of tokens, weighed by idf or by what clicks taught",
+        "tokens": "binary token lists, weighted by idf or as clicks taught",
         "statistics": "word counts that the shards of a BM25 share",
         "tfidf": "words, pairs of words and character trigrams, by TF-IDF",
         "dense": "vectors of an encoder",
@@ -41,7 +41,7 @@ KINDS = {
     },
     "train": {
         "tokens": "what the tokens of a query weigh, and call to mind",
-        "sidr": "a transformer that weighs tokens, over a bag's lists",
+        "sidr": "a transformer that weighs tokens, over a token index",
         "xrlinear": "a tree of items with a sparse linear matcher at every node",
         "cross-encoder": "a transformer that reads query and item together",
         "jpq": "codes of items whose centroids learn together with the query side",
@@ -57,7 +57,7 @@ KINDS = {
 """What a verb is given next, where it has kinds. The kind `index bm25` is in the module `vizsla.cli.index_bm25`."""
 
 METAVARS = {"index": "KIND", "train": "METHOD", "adapt": "METHOD", "export": "FORM"}
-MODULES = {"index bag": "index_tokens", **{f"adapt {kind}": "adapt" for kind in KINDS["adapt"]}}
+MODULES = {f"adapt {kind}": "adapt" for kind in KINDS["adapt"]}
 """Modules that are named otherwise. One that serves several kinds reads which from `parser.get_default("kind")`."""
 
 

@@ -13,7 +13,7 @@ from vizsla.base.retriever import Retriever
 from vizsla.base.scorer import Scorer
 from vizsla.compose.rerank import Rerank
 from vizsla.compose.topk import TopK
-from vizsla.core.candidates import Candidates, PairScores, Stats, chosen_pairs
+from vizsla.core.candidates import Candidates, PairScores, Stats
 from vizsla.core.explanation import Explanation
 from vizsla.core.validation import validate_args
 from vizsla.data.filter import Filter
@@ -65,7 +65,7 @@ def _keys(pairs: Candidates, width: int) -> NDArray[np.int64]:
 
 def _allowed(found: Candidates, filter: Filter) -> Candidates:
     places = np.flatnonzero(filter.mask[found.items])
-    kept = chosen_pairs(found, places)
+    kept = found.select(places)
     scores = found._required_scores()[places]
     return Candidates.unchecked(kept.offsets, kept.items, scores, found.catalog, found.stats)
 
@@ -78,7 +78,7 @@ class BudgetedRetriever(Retriever):
     answered from them. An item that was not bought has an estimate as its score, which depends on the query alone.
     """
 
-    composed = True
+    is_composite = True
 
     @abstractmethod
     def _buy(self, queries: Queries, filter: Filter | None, threads: int) -> PurchasedScores:
@@ -95,15 +95,15 @@ class BudgetedRetriever(Retriever):
         bought = self._bought(queries, filter, threads)
         (scores, missing), stats = bought.scores_of(candidates), bought.bill()
         if len(missing):
-            guessed = self._guess(queries, bought, chosen_pairs(candidates, missing), threads)
-            scores[missing] = np.clip(guessed.scores, np.finfo(np.float32).min, min(self.highest, _LARGEST))
+            guessed = self._guess(queries, bought, candidates.select(missing), threads)
+            scores[missing] = np.clip(guessed.scores, np.finfo(np.float32).min, min(self.max_score, _LARGEST))
             stats = stats + guessed.stats + Stats(estimated=len(missing))
         return PairScores(scores, stats)
 
     def _ignored_cut(self) -> int | None:
         return None  # who is asked for scores searches first
 
-    def _settle(self, queries: Queries, threads: int) -> None:
+    def _spend_budget_first(self, queries: Queries, threads: int) -> None:
         self._bought(queries, None, threads)
 
     def _bought(self, queries: Queries, filter: Filter | None, threads: int) -> PurchasedScores:
@@ -137,7 +137,7 @@ class BudgetedRerank(BudgetedRetriever, Rerank):
     def __init__(self, first: Retriever, scorer: Scorer, *, budget: int = 100):
         most = check_positive("budget", budget)
         super().__init__(TopK(first, most), scorer, depth=most)
-        self.budget, self.highest = most, scorer.highest
+        self.budget, self.max_score = most, scorer.max_score
 
     def _buy(self, queries: Queries, filter: Filter | None, threads: int) -> PurchasedScores:
         return PurchasedScores(Rerank._search(self, queries, self.budget, filter, threads))

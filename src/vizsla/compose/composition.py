@@ -14,9 +14,18 @@ from vizsla.base.live_objects import Binding, fingerprint_of
 from vizsla.base.queries import Queries
 from vizsla.base.recipe import Recipe, builds
 from vizsla.base.retriever import Retriever
-from vizsla.base.scorer import unwrapped
+from vizsla.base.scorer import Scorer, unwrapped
 from vizsla.compose.id_alignment import ReindexedPart, align
-from vizsla.compose.updates import Done, changed_parts, grown, known_ids, readable_twice, shrunk
+from vizsla.compose.updates import (
+    Memo,
+    add_items,
+    changed_parts,
+    known_ids,
+    misses_clicks,
+    readable_twice,
+    remove_items,
+    takes_clicks,
+)
 from vizsla.core.candidates import Candidates
 from vizsla.core.strings import Strings
 from vizsla.data.filter import Filter
@@ -60,7 +69,7 @@ def _size(part: Any) -> int:
 def bracketed(part: Any) -> str:
     """Return how a part is written beside a symbol or before a dot, so that it is read back as it is meant."""
     inner = unwrapped(part)
-    return f"({part})" if isinstance(inner, Composition) and inner.loose else str(part)
+    return f"({part})" if isinstance(inner, Composition) and inner.needs_parentheses else str(part)
 
 
 class Composition(Retriever):
@@ -72,8 +81,8 @@ class Composition(Retriever):
     kind = "composition"
     operation: ClassVar[str]
     operations: ClassVar[dict[str, type[Composition]]] = {}
-    composed = True
-    loose: ClassVar[bool] = False
+    is_composite = True
+    needs_parentheses: ClassVar[bool] = False
     """Whether it is written as parts around a symbol, without brackets of its own."""
 
     def __init__(self, parts: Sequence[Retriever]):
@@ -81,7 +90,7 @@ class Composition(Retriever):
             if not isinstance(part, Retriever):
                 raise CompositionError(f"A part must be a Retriever. Got {type(part).__name__}.")
         check_nesting(parts)
-        self.parts = list(parts)
+        self.parts = [part._retriever() for part in parts]  # a live engine as it is now
         self._aligned: list[ReindexedPart[Retriever]] = align(self.parts)
 
     def __init_subclass__(cls, **options: Any) -> None:
@@ -94,12 +103,12 @@ class Composition(Retriever):
     @cached_property
     def nesting(self) -> int:
         """How many compositions lie inside each other, this one included."""
-        return 1 + max(map(_nesting, self._scorers()))
+        return 1 + max(map(_nesting, self.children()))
 
     @cached_property
     def size(self) -> int:
         """How many parts there are in all, each as often as it is used."""
-        return sum(map(_size, self._scorers()))
+        return sum(map(_size, self.children()))
 
     @property
     def items(self) -> Strings:
@@ -108,7 +117,7 @@ class Composition(Retriever):
 
     @cached_property
     def _all_items(self) -> Strings:
-        return described(self._aligned[0].merged, [part.items for part in self._scorers()])
+        return described(self._aligned[0].merged, [part.items for part in self.children()])
 
     @property
     def nbytes(self) -> int:
@@ -116,7 +125,7 @@ class Composition(Retriever):
         return sum(self._byte_counts().values())
 
     def _byte_counts(self) -> dict[Any, int]:
-        return {key: size for part in self._scorers() for key, size in part._byte_counts().items()}
+        return {key: size for part in self.children() for key, size in part._byte_counts().items()}
 
     def __repr__(self) -> str:
         return abbreviate(f"{type(self).__name__}({self}", ")")
@@ -135,7 +144,7 @@ class Composition(Retriever):
                 "effort, or theirs differ. Change the parts before you join them."
             )
         changed = {id(part): part.with_effort(effort) for part in self.parts if part.effort is not None}
-        return self._rebuild([changed.get(id(part), part) for part in self._scorers()], self._options())
+        return self._rebuild([changed.get(id(part), part) for part in self.children()], self._options())
 
     def with_encoder(self, encoder: Encoder) -> Self:
         """Give the encoder that a load could not bring back to every part that was built with it.
@@ -143,26 +152,49 @@ class Composition(Retriever):
         An encoder that no part was built with raises.
         """
         check_wanted(self, encoder)
-        scorers = self._scorers()
+        scorers = self.children()
         given = {id(part): given_encoder(part, encoder) for part in scorers}
         return self._rebuild([given[id(part)] for part in scorers], self._options())
 
+    def _given_encoder(self, encoder: Encoder) -> Self:
+        return self.with_encoder(encoder)
+
+    @property
+    def takes_items(self) -> bool:
+        """Whether every part takes items."""
+        return all(isinstance(part, Retriever) and part.takes_items for part in self.children())
+
+    @property
+    def takes_clicks(self) -> bool:
+        """Whether a part learns from clicks that are added later."""
+        return any(map(takes_clicks, self.children()))
+
+    @property
+    def forgets_clicks(self) -> bool:
+        """Whether every part that takes clicks forgets them again."""
+        takers = [part for part in self.children() if isinstance(part, Retriever) and part.takes_clicks]
+        return bool(takers) and all(part.forgets_clicks for part in takers)
+
+    @property
+    def _misses_clicks(self) -> bool:
+        return any(map(misses_clicks, self.children()))
+
     def with_clicks(self, clicks: Any) -> Self:
         """Return the composition with more clicks in every part that takes them, such as PEFA; none at all raises."""
-        return self._rebuild(changed_parts(self._scorers(), clicks, "with_clicks"), self._options())
+        return self._rebuild(changed_parts(self.children(), clicks, added=True), self._options())
 
     def without_clicks(self, clicks: Any) -> Self:
         """Take clicks away again, from the same parts."""
-        return self._rebuild(changed_parts(self._scorers(), clicks, "without_clicks"), self._options())
+        return self._rebuild(changed_parts(self.children(), clicks, added=False), self._options())
 
     def with_items(self, items: Mapping[str, str] | Iterable[Any]) -> Self:
         """Return the composition over more items, whose ids must be new, if every part takes them; nothing is trained.
 
         Examples
         --------
-        >>> from vizsla import bag, tfidf
+        >>> from vizsla import tfidf, tokens
         >>> one = {"a": "a fig tree"}
-        >>> both = tfidf(one).normalized() + bag(one).normalized()
+        >>> both = tfidf(one).normalized() + tokens(one).normalized()
         >>> both.with_items({"b": "an apple tree"})("apple", 1).ids
         [['b']]
         """
@@ -174,24 +206,24 @@ class Composition(Retriever):
 
     def refit_on(self, dataset: Dataset, *, threads: int = 1) -> Self:
         """Return the composition of its parts as if they had learned from this dataset's clicks alone."""
-        distinct = {id(part): part for part in self._scorers()}
+        distinct = {id(part): part for part in self.children()}
         done = {
             at: part.refit_on(dataset, threads=threads) if isinstance(part, Retriever) else part
             for at, part in distinct.items()
         }
         if all(done[at] is part for at, part in distinct.items()):
             return self
-        return self._rebuild([done[id(part)] for part in self._scorers()], self._options())
+        return self._rebuild([done[id(part)] for part in self.children()], self._options())
 
-    def _with_items(self, items: Any, done: Done) -> Self:
-        return self._rebuild([grown(part, items, done) for part in self._scorers()], self._options())
+    def _with_items(self, items: Any, memo: Memo) -> Self:
+        return self._rebuild([add_items(part, items, memo) for part in self.children()], self._options())
 
-    def _without_items(self, ids: list[str], done: Done) -> Self:
-        return self._rebuild([shrunk(part, ids, done) for part in self._scorers()], self._options())
+    def _without_items(self, ids: list[str], memo: Memo) -> Self:
+        return self._rebuild([remove_items(part, ids, memo) for part in self.children()], self._options())
 
     @property
     def _known_recipe(self) -> Recipe | None:
-        parts = part_recipes(self._scorers())
+        parts = part_recipes(self.children())
         if parts is None:
             return None
         return Recipe("composition", {"operation": self.operation, "parts": parts, **self._options()}).owned_by(self)
@@ -209,11 +241,12 @@ class Composition(Retriever):
     def _reads(cls, other: type[Artifact]) -> bool:
         return other in cls.operations.values()
 
-    def _scorers(self) -> list[Any]:
+    def children(self) -> list[Scorer]:
+        """Return the parts, and the scorer of a reranking."""
         return list(self.parts)
 
     def _live_parts(self) -> list[Any]:
-        return [unwrapped(part) for part in self._scorers()]
+        return [unwrapped(part) for part in self.children()]
 
     def _search_checked(self, queries: Queries, k: int, filter: Filter | None, threads: int) -> Candidates:
         """Search, and let the answer name what all parts know of its items, not only the part that found them."""
@@ -226,23 +259,23 @@ class Composition(Retriever):
     @cached_property
     def _cut_inside(self) -> int | None:
         """The first part's that has one; looked for once, since a part may stand at very many places."""
-        cuts = (part._ignored_cut() for part in self._scorers())
+        cuts = (part._ignored_cut() for part in self.children())
         return next((k for k in cuts if k is not None), None)
 
-    def _settle(self, queries: Queries, threads: int) -> None:
-        _settle_all(self._scorers(), queries, threads)
+    def _spend_budget_first(self, queries: Queries, threads: int) -> None:
+        _spend_budgets_first(self.children(), queries, threads)
 
-    def _settle_for(self, filter: Filter | None, queries: Queries, threads: int) -> None:
+    def _spend_before_filter(self, filter: Filter | None, queries: Queries, threads: int) -> None:
         """Settle what a filter could change the scores of otherwise."""
         if filter is not None:
-            _settle_all(self._settling(), queries, threads)
+            _spend_budgets_first(self._spending_parts(), queries, threads)
 
-    def _settling(self) -> list[Any]:
+    def _spending_parts(self) -> list[Any]:
         """Return the parts that score what others have found, or are searched with and without the filter."""
-        return self._scorers()
+        return self.children()
 
     def _write(self, writer: ArtifactWriter) -> None:
-        scorers = [unwrapped(part) for part in self._scorers()]  # budgets and caches stay outside of artifacts
+        scorers = [unwrapped(part) for part in self.children()]  # budgets and caches stay outside of artifacts
         writer.parameters(operation=self.operation, parts=len(scorers), options=self._options())
         for number, part in enumerate(scorers):
             if not isinstance(part, Artifact):
@@ -297,7 +330,7 @@ def build_composition(operation: str, parts: list[Any], **options: Any) -> Compo
         raise InputError(f"The recipe of {operation!r} must have the setting {error}. Got none.") from error
 
 
-def _settle_all(parts: Sequence[Any], queries: Queries, threads: int) -> None:
+def _spend_budgets_first(parts: Sequence[Any], queries: Queries, threads: int) -> None:
     for part in parts:
         if isinstance(part, Retriever):
-            part._settle(queries, threads)
+            part._spend_budget_first(queries, threads)

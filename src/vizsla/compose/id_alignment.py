@@ -54,7 +54,7 @@ class ReindexedPart(Generic[S]):
         if found.scores is None:
             return moved
         ranked = moved.with_scores(PairScores(found.scores, found.stats))  # equals go by the composition's numbers
-        return ranked.with_ceilings(found.upper_bounds)
+        return ranked.with_upper_bounds(found.upper_bounds)
 
     def score(self, queries: Queries, candidates: Candidates, filter: Filter | None, threads: int) -> PairScores:
         """Score candidates that are in the composition's numbers, in their order; no model sees a pair twice."""

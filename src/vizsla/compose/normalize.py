@@ -137,7 +137,7 @@ class Normalized(Composition):
         if filter is None and self.tells_scale(k):
             return self._scaled(queries, self.parts[0]._search(queries, max(k, self.depth), None, threads), k)
         # A scale is the query's own, whatever may be found and however much is asked for.
-        self._settle_for(filter, queries, threads)
+        self._spend_before_filter(filter, queries, threads)
         found = self.parts[0]._search_checked(queries, k, filter, threads)
         scored = self._rescaled(queries, found, found._required_scores(), threads)
         return found.with_scores(PairScores(scored.scores, (found.stats + scored.stats).with_exact(found.stats.exact)))
@@ -145,7 +145,7 @@ class Normalized(Composition):
     def _score(self, queries: Queries, candidates: Candidates, filter: Filter | None, threads: int) -> PairScores:
         if self.how == "rank":  # places are all that counts
             return self._places(queries, candidates, filter, threads)
-        self._settle_for(filter, queries, threads)
+        self._spend_before_filter(filter, queries, threads)
         scored = self._aligned[0].score(queries, candidates, filter, threads)
         rescaled = self._rescaled(queries, candidates, scored.scores, threads)
         return PairScores(rescaled.scores, scored.stats + rescaled.stats)
@@ -171,7 +171,7 @@ class Normalized(Composition):
         self.check(queries, found, found._required_scores())
         lists = found.offsets, found.items, found._required_scores()
         offsets, items, scores, scales = _native.normalize(*lists, self.how, self.depth, k)
-        queries.remember((self, None), np.frombuffer(scales, np.float64))
+        queries.memoize((self, None), np.frombuffer(scales, np.float64))
         return Candidates.unchecked(
             np.frombuffer(offsets, np.int64),
             np.frombuffer(items, np.int32),
@@ -195,11 +195,11 @@ class Normalized(Composition):
 
     def scales(self, queries: Queries, threads: int) -> tuple[NDArray[np.float64], Stats]:
         """Return two numbers a query, where zero lies and how long one is, and what it cost to find them."""
-        known, stats = queries.known((self, None)), Stats()
+        known, stats = queries.memo((self, None)), Stats()
         if known is None:
             found = self.parts[0]._search(queries, self.depth, None, threads)
             stats = self._scaled(queries, found, 1).stats
-            known = queries.known((self, None))
+            known = queries.memo((self, None))
         return known, stats
 
     def _by_rank(self, queries: Queries, k: int, filter: Filter | None, threads: int) -> Candidates:
@@ -211,17 +211,17 @@ class Normalized(Composition):
         """Return `taken` items: those that have places, in order, and then what else was found."""
         found = self._aligned[0].search(queries, max(taken, self.depth), filter, threads)
         if self.tells_scale(taken):
-            return queries.remember((self, filter), found)
+            return queries.memoize((self, filter), found)
         placed, stats = self._placed(queries, filter, threads)
         return append_new(placed, found, least=self.depth).with_stats((found.stats + stats).with_exact(False))
 
     def _placed(self, queries: Queries, filter: Filter | None, threads: int) -> tuple[Candidates, Stats]:
         """Return the list that gives places, and what it cost to find it."""
-        known = queries.known((self, filter))
+        known = queries.memo((self, filter))
         if known is not None:
             return known, Stats()
         found = self._aligned[0].search(queries, self.depth, filter, threads)
-        return queries.remember((self, filter), found), found.stats
+        return queries.memoize((self, filter), found), found.stats
 
     def _places(self, queries: Queries, candidates: Candidates, filter: Filter | None, threads: int) -> PairScores:
         """Return the reciprocal of each candidate's place, which is that in the filtered list."""
@@ -231,12 +231,12 @@ class Normalized(Composition):
         return PairScores(np.frombuffer(packed, np.float32), stats)
 
     def _explain(self, queries: Queries, item: int, filter: Filter | None) -> Explanation:
-        self._settle_for(filter, queries, 1)
+        self._spend_before_filter(filter, queries, 1)
         raw = self.parts[0]._explain(queries, item, filter)
         score = self._score_one(queries, item, filter)
         return Explanation(score, f"{self.how} over the best {self.depth} of {raw.score:.4f}", [raw])
 
-    def _settling(self) -> list[Any]:
+    def _spending_parts(self) -> list[Any]:
         return [] if self.how == "rank" else self.parts  # places are those of the filtered list
 
     def _options(self) -> dict[str, Any]:
@@ -288,9 +288,9 @@ class Scaled(Composition):
         return f"{bracketed(self.parts[0])}.scaled({self.how!r}, {numbers})"
 
     @property
-    def highest(self) -> float:  # type: ignore[override]
+    def max_score(self) -> float:  # type: ignore[override]
         """What becomes of the highest score that the part can give."""
-        highest = self.parts[0].highest
+        highest = self.parts[0].max_score
         if highest == inf:
             return inf
         return self.height * exp(self.slope * highest) if self.how == "exp" else self.slope * highest
@@ -298,8 +298,8 @@ class Scaled(Composition):
     def _search(self, queries: Queries, k: int, filter: Filter | None, threads: int) -> Candidates:
         found = self.parts[0]._search_checked(queries, k, filter, threads)
         scores = self.rescaled(found._required_scores())
-        ceilings = None if found.upper_bounds is None else self.rescaled(found.upper_bounds)
-        return found.with_scores(PairScores(scores, found.stats)).with_ceilings(ceilings)
+        upper_bounds = None if found.upper_bounds is None else self.rescaled(found.upper_bounds)
+        return found.with_scores(PairScores(scores, found.stats)).with_upper_bounds(upper_bounds)
 
     def _score(self, queries: Queries, candidates: Candidates, filter: Filter | None, threads: int) -> PairScores:
         scored = self._aligned[0].score(queries, candidates, filter, threads)

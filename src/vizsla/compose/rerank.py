@@ -22,7 +22,7 @@ class Rerank(Composition):
     """
 
     operation = "rerank"
-    loose = True
+    needs_parentheses = True
 
     def __init__(self, first: Retriever, scorer: Scorer, *, depth: int = 100):
         super().__init__([first])
@@ -40,26 +40,27 @@ class Rerank(Composition):
         return f"{bracketed(self.first)} >> {bracketed(self.scorer)}"
 
     def _search(self, queries: Queries, k: int, filter: Filter | None, threads: int) -> Candidates:
-        self._settle_for(filter, queries, threads)
+        self._spend_before_filter(filter, queries, threads)
         found = self.first._search_checked(queries, max(k, self.depth), filter, threads)
         scored = self._aligned_scorer.score(queries, found, filter, threads)
         return found.with_scores(PairScores(scored.scores, (found.stats + scored.stats).with_exact(False)), k=k)
 
     def _score(self, queries: Queries, candidates: Candidates, filter: Filter | None, threads: int) -> PairScores:
-        self._settle_for(filter, queries, threads)
+        self._spend_before_filter(filter, queries, threads)
         return self._aligned_scorer.score(queries, candidates, filter, threads)
 
     def _explain(self, queries: Queries, item: int, filter: Filter | None) -> Explanation:
-        self._settle_for(filter, queries, 1)
+        self._spend_before_filter(filter, queries, 1)
         side = self._aligned_scorer
         if side.own_item(item) >= 0:
             return self.scorer._explain(queries, side.own_item(item), side.own_filter(filter))
         return Explanation(self._score_one(queries, item, filter), f"score by {self.scorer}")
 
-    def _settling(self) -> list[Any]:
+    def _spending_parts(self) -> list[Any]:
         return [self.scorer]  # who only finds may go by the filter
 
-    def _scorers(self) -> list[Any]:
+    def children(self) -> list[Scorer]:
+        """Return what finds, and what scores."""
         return [self.first, self.scorer]
 
     def _options(self) -> dict[str, Any]:

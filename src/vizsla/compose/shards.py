@@ -15,7 +15,7 @@ from vizsla.base.queries import Queries
 from vizsla.base.recipe import Recipe, builds
 from vizsla.base.retriever import Retriever
 from vizsla.compose.composition import Composition, check_nesting, part_recipes
-from vizsla.compose.updates import Done
+from vizsla.compose.updates import Memo
 from vizsla.compose.weighted_sum import _common_scale
 from vizsla.core.candidates import Candidates, PairScores, Stats
 from vizsla.core.explanation import Explanation
@@ -71,7 +71,7 @@ class Shards(Composition):
         tables = [part.items for part in self.parts]
         return described(_joined(tables), tables)
 
-    def _with_items(self, items: Any, done: Done) -> Self:
+    def _with_items(self, items: Any, memo: Memo) -> Self:
         raise InputError("New items must go to one shard: give them to it, and join the shards anew.")
 
     def _search(self, queries: Queries, k: int, filter: Filter | None, threads: int) -> Candidates:

@@ -20,7 +20,7 @@ class TopK(Composition):
     """
 
     operation = "cut"
-    loose = True
+    needs_parentheses = True
     k: int
 
     def __init__(self, part: Retriever, k: int):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from vizsla.base.retriever import Retriever
@@ -12,8 +12,8 @@ from vizsla.core.validation import is_iterable
 from vizsla.errors import InputError
 from vizsla.io.frames import plain_items
 
-Done = dict[int, Any]
-"""Parts as they have become, by what they were."""
+Memo = dict[int, Retriever]
+"""Parts as they have become, by the id of what they were."""
 
 
 def readable_twice(items: Any) -> Any:
@@ -46,32 +46,31 @@ def known_ids(ids: Iterable[str], items: Strings) -> list[str]:
     return gone
 
 
-def grown(part: Any, items: Any, done: Done) -> Any:
+def add_items(part: Scorer, items: Any, memo: Memo) -> Retriever:
     """Return a part with these items too; one that takes none raises.
 
     Examples
     --------
     >>> from vizsla import bm25
-    >>> grown(bm25({"a": "a fig"}), {"b": "a pear"}, {})
+    >>> add_items(bm25({"a": "a fig"}), {"b": "a pear"}, {})
     Traceback (most recent call last):
     vizsla.errors.InputError: Every part must take new items. Got Bm25(1 items, lucene, english), which is built anew.
     """
-    if id(part) not in done:
-        if not hasattr(part, "with_items"):
+    if id(part) not in memo:
+        if not isinstance(part, Retriever) or not (part.takes_items or part._says_why_not):
             raise InputError(f"Every part must take new items. Got {part!r}, which is built anew.")
-        inside = getattr(part, "_with_items", None)
-        done[id(part)] = part.with_items(items) if inside is None else inside(items, done)
-    return done[id(part)]
+        memo[id(part)] = part._with_items(items, memo)
+    return memo[id(part)]
 
 
-def shrunk(part: Any, ids: list[str], done: Done) -> Any:
+def remove_items(part: Scorer, ids: list[str], memo: Memo) -> Retriever:
     """Return a part without those of these items that it has; one that lets none go raises."""
-    if id(part) not in done:
-        if not hasattr(part, "without_items"):
+    if id(part) not in memo:
+        if not isinstance(part, Retriever) or not (part.takes_items or part._says_why_not):
             raise InputError(f"Every part must let items go. Got {part!r}, which is built anew.")
-        inside, own = getattr(part, "_without_items", None), [item for item in ids if item in part.items]
-        done[id(part)] = part if not own else part.without_items(own) if inside is None else inside(own, done)
-    return done[id(part)]
+        own = [item for item in ids if item in part.items]
+        memo[id(part)] = part._without_items(own, memo) if own else part
+    return memo[id(part)]
 
 
 def takes_clicks(part: Scorer) -> bool:
@@ -83,10 +82,7 @@ def takes_clicks(part: Scorer) -> bool:
     >>> takes_clicks(bm25(["a fig"]).normalized())
     False
     """
-    inner = getattr(part, "_scorers", None)
-    if inner is not None:
-        return any(map(takes_clicks, inner()))
-    return hasattr(part, "with_clicks") and not getattr(part, "tracks_clicks", False)
+    return isinstance(part, Retriever) and part.takes_clicks
 
 
 def misses_clicks(part: Scorer) -> bool:
@@ -98,33 +94,30 @@ def misses_clicks(part: Scorer) -> bool:
     >>> misses_clicks(bm25(["a fig"]))
     False
     """
-    inner = getattr(part, "_scorers", None)
-    if inner is not None:
-        return any(map(misses_clicks, inner()))
-    learns = getattr(type(part), "refit_on", Retriever.refit_on) is not Retriever.refit_on
-    return learns and not hasattr(part, "with_clicks")
+    return isinstance(part, Retriever) and part._misses_clicks
 
 
-def changed_parts(parts: list[Any], clicks: Any, method: str) -> list[Any]:
-    """Return the parts, each that takes clicks with these added or, by `without_clicks`, taken away.
+def changed_parts(parts: Sequence[Scorer], clicks: Any, *, added: bool) -> list[Scorer]:
+    """Return the parts, each that takes clicks with these added or taken away.
 
     A part that stands at several places stays one. Where no part takes clicks there is nothing to do, so it raises. One
     that follows clicks takes them only if all that learn from clicks do: XR-Linear would still miss the items' clicks.
     """
     if not any(map(takes_clicks, parts)):
-        remedy = "Only PEFA and bags of tokens take clicks that come later; other methods are built anew."
+        remedy = "Only PEFA and token retrievers take clicks that come later; other methods are built anew."
+        method = "with_clicks" if added else "without_clicks"
         raise InputError(f"`{method}` must have a part that takes clicks. Got none. {remedy}")
     from vizsla.data.dataset import Dataset
 
     given = list(clicks) if isinstance(clicks, Iterable) and not isinstance(clicks, str | Dataset) else clicks
-    distinct = {id(part): part for part in parts}
     follow = not any(map(misses_clicks, parts))
-    done = {
-        at: getattr(part, method)(given) if takes_clicks(part) or (follow and _follows(part)) else part
-        for at, part in distinct.items()
-    }
-    return [done[id(part)] for part in parts]
+    memo: dict[int, Scorer] = {}
+    for part in parts:
+        if id(part) not in memo:
+            changes = isinstance(part, Retriever) and (part.takes_clicks or (follow and part.tracks_clicks))
+            memo[id(part)] = _changed(part, given, added) if changes and isinstance(part, Retriever) else part
+    return [memo[id(part)] for part in parts]
 
 
-def _follows(part: Any) -> bool:
-    return bool(getattr(part, "tracks_clicks", False))
+def _changed(part: Retriever, clicks: Any, added: bool) -> Retriever:
+    return part.with_clicks(clicks) if added else part.without_clicks(clicks)

@@ -107,7 +107,7 @@ class SumTerm(NamedTuple):
         highest = None
         if not known:
             highest = (
-                found.upper_bounds if found.upper_bounds is not None else _every(self.part.part.highest, len(found))
+                found.upper_bounds if found.upper_bounds is not None else _every(self.part.part.max_score, len(found))
             )
         lists = found.offsets, found.items, found._required_scores()
         return lists, self.weight, self.how, depth, scales, highest
@@ -306,11 +306,11 @@ class Sum(Composition):
         taken = max(k, self.depth)
         if self._live is not None and filter is None and self._live.serves(taken):
             return self._live.search(queries, k, taken, threads)
-        self._settle_for(filter, queries, threads)
+        self._spend_before_filter(filter, queries, threads)
         return weighted_topk(self._terms, queries, k, self.depth, filter, threads)
 
     def _score(self, queries: Queries, candidates: Candidates, filter: Filter | None, threads: int) -> PairScores:
-        self._settle_for(filter, queries, threads)
+        self._spend_before_filter(filter, queries, threads)
         scored = [part.score(queries, candidates, filter, threads) for part in self._aligned]
         stats = reduce(Stats.__add__, [side.stats for side in scored])
         totals = weighted_sum(self.weights, [side.scores for side in scored])
@@ -318,7 +318,7 @@ class Sum(Composition):
         return PairScores(totals, stats)
 
     def _explain(self, queries: Queries, item: int, filter: Filter | None) -> Explanation:
-        self._settle_for(filter, queries, 1)
+        self._spend_before_filter(filter, queries, 1)
         parts = [side.part._explain(queries, side.own_item(item), side.own_filter(filter)) for side in self._aligned]
         shares = [
             Explanation(weight * part.score, abbreviate(f"{weight:g} × {part.score:.4f}, the share of {of}"), [part])
@@ -328,7 +328,7 @@ class Sum(Composition):
         check_addable(queries, self._one(item), np.array([total]))
         return Explanation(total, "weighted sum", shares)
 
-    def _settling(self) -> list[Any]:
+    def _spending_parts(self) -> list[Any]:
         """Return the parts without those that only places count of, which are those of the filtered list."""
         return [part for part in self.parts if not (isinstance(part, Normalized) and part.how == "rank")]
 

@@ -144,7 +144,7 @@ class Candidates:
     Hit(id='fig', score=3.0)
     """
 
-    __slots__ = ("_catalog", "_ceilings", "_hints", "_items", "_offsets", "_query_ids", "_scores", "_stats")
+    __slots__ = ("_catalog", "_hints", "_items", "_offsets", "_query_ids", "_scores", "_stats", "_upper_bounds")
 
     @validate_args
     def __init__(
@@ -161,7 +161,7 @@ class Candidates:
         self._items = _fixed(as_array("items", items, np.int32), np.int32)
         self._scores = None if scores is None else _fixed(as_array("scores", scores, np.float32), np.float32)
         self._catalog, self._query_ids, self._stats = catalog, query_ids, stats or Stats()
-        self._ceilings: Float32Array | None = None
+        self._upper_bounds: Float32Array | None = None
         self._hints: tuple[str, ...] = ()
         self._check()
 
@@ -174,13 +174,13 @@ class Candidates:
         catalog: Strings | None,
         stats: Stats,
         query_ids: Sequence[str] | None = None,
-        ceilings: Float32Array | None = None,
+        upper_bounds: Float32Array | None = None,
         hints: tuple[str, ...] = (),
     ) -> Candidates:
         """Wrap arrays of an index that are known to be right: the query path pays no second check."""
         self = cls.__new__(cls)
         self._offsets, self._items, self._scores = offsets, items, scores
-        self._catalog, self._query_ids, self._stats, self._ceilings = catalog, query_ids, stats, ceilings
+        self._catalog, self._query_ids, self._stats, self._upper_bounds = catalog, query_ids, stats, upper_bounds
         self._hints = hints
         return self
 
@@ -237,7 +237,7 @@ class Candidates:
 
     @classmethod
     @validate_args
-    def matches(
+    def from_rows(
         cls, rows: Sequence[NDArray[np.int32]], *, catalog: Strings | None = None, stats: Stats | None = None
     ) -> Candidates:
         """Build a match set, without scores, from one array of item numbers a query."""
@@ -267,7 +267,7 @@ class Candidates:
                 repeated = next(id for at, id in enumerate(ids) if id in ids[:at])
                 raise InputError(f"Every candidate must be given once per query. Got {repeated!r:.80} again.")
             numbers.append(found.astype(np.int32))
-        return cls.matches(numbers, catalog=catalog)
+        return cls.from_rows(numbers, catalog=catalog)
 
     # Properties without setters: Candidates are never changed.
 
@@ -299,7 +299,7 @@ class Candidates:
     @property
     def upper_bounds(self) -> Float32Array | None:
         """For each query a score that no item outside of its row exceeds, where the search could tell."""
-        return self._ceilings
+        return self._upper_bounds
 
     @property
     def query_ids(self) -> Sequence[str]:
@@ -409,17 +409,19 @@ class Candidates:
         """Say which ids the item numbers stand for; with `items`, give the same items in that catalog's numbers."""
         own = self._items if items is None else items
         scores, ids = self._scores, self._query_ids
-        return Candidates.unchecked(self._offsets, own, scores, catalog, self._stats, ids, self._ceilings, self._hints)
+        return Candidates.unchecked(
+            self._offsets, own, scores, catalog, self._stats, ids, self._upper_bounds, self._hints
+        )
 
-    def with_ceilings(self, ceilings: Float32Array | None) -> Candidates:
+    def with_upper_bounds(self, upper_bounds: Float32Array | None) -> Candidates:
         """Say what no item outside of each row exceeds."""
         scores, catalog, ids, hints = self._scores, self._catalog, self._query_ids, self._hints
-        return Candidates.unchecked(self._offsets, self._items, scores, catalog, self._stats, ids, ceilings, hints)
+        return Candidates.unchecked(self._offsets, self._items, scores, catalog, self._stats, ids, upper_bounds, hints)
 
     def with_stats(self, stats: Stats) -> Candidates:
         """Replace what the answer cost."""
-        scores, catalog, ids, ceilings = self._scores, self._catalog, self._query_ids, self._ceilings
-        return Candidates.unchecked(self._offsets, self._items, scores, catalog, stats, ids, ceilings, self._hints)
+        scores, catalog, ids, upper_bounds = self._scores, self._catalog, self._query_ids, self._upper_bounds
+        return Candidates.unchecked(self._offsets, self._items, scores, catalog, stats, ids, upper_bounds, self._hints)
 
     @property
     def hints(self) -> tuple[str, ...]:
@@ -428,7 +430,7 @@ class Candidates:
 
     def with_hints(self, hints: tuple[str, ...]) -> Candidates:
         """Say why the answer is empty."""
-        hinted = self.with_ceilings(self._ceilings)
+        hinted = self.with_upper_bounds(self._upper_bounds)
         hinted._hints = hints
         return hinted
 
@@ -436,7 +438,7 @@ class Candidates:
         """Replace the time in `stats`."""
         scores, ids, stats, hints = self._scores, self._query_ids, self._stats.with_ms(ms), self._hints
         offsets, items = self._offsets, self._items
-        return Candidates.unchecked(offsets, items, scores, self._catalog, stats, ids, self._ceilings, hints)
+        return Candidates.unchecked(offsets, items, scores, self._catalog, stats, ids, self._upper_bounds, hints)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the answer with the ids, texts and metadata of its hits alone, which are numbered anew."""
@@ -445,7 +447,7 @@ class Candidates:
         if catalog is not None:
             numbers, places = np.unique(items, return_inverse=True)  # in their order, so that ties stay as they are
             items, catalog = places.reshape(-1).astype(np.int32), Excerpt.taken(catalog, numbers)
-        known = self._offsets, items, self._scores, catalog, self._stats, query_ids, self._ceilings, self._hints
+        known = self._offsets, items, self._scores, catalog, self._stats, query_ids, self._upper_bounds, self._hints
         return _restored, known
 
     def __copy__(self) -> Candidates:
@@ -521,13 +523,25 @@ class Candidates:
         show_answers(self, k=k, texts=texts, fields=fields)
 
     @validate_args
-    def known(self, query: int, fields: Sequence[str] | None = None) -> list[dict[str, Any]]:
+    def select(self, positions: NDArray[np.int64]) -> Candidates:
+        """Return the pairs at these ascending positions as a match set, in as many rows.
+
+        Examples
+        --------
+        >>> pairs = Candidates.from_dict({"p": {"a": 2.0, "b": 1.0}, "q": {"a": 1.0}})
+        >>> pairs.select(np.array([1, 2])).ids
+        [['b'], ['a']]
+        """
+        offsets = np.searchsorted(positions, self._offsets).astype(np.int64)
+        return Candidates.unchecked(offsets, self._items[positions], None, self._catalog, Stats())
+
+    def metadata(self, query: int, fields: Sequence[str] | None = None) -> list[dict[str, Any]]:
         """Return what is known of each item that one query found: its metadata, or the given fields.
 
         Examples
         --------
         >>> from vizsla import Dataset, bm25
-        >>> bm25(Dataset.of([{"id": "f", "text": "a fig", "price": 3}]))("fig").known(0)
+        >>> bm25(Dataset.of([{"id": "f", "text": "a fig", "price": 3}]))("fig").metadata(0)
         [{'price': 3}]
         """
         from vizsla.core.display import known_fields
@@ -595,16 +609,3 @@ def _fixed(values: Any, kind: type) -> NDArray[Any]:
     array: NDArray[Any] = np.ascontiguousarray(values, dtype=kind).view()
     array.flags.writeable = False
     return array
-
-
-def chosen_pairs(pairs: Candidates, places: NDArray[np.int64]) -> Candidates:
-    """Return the pairs at these ascending places as a match set, in as many rows.
-
-    Examples
-    --------
-    >>> pairs = Candidates.from_dict({"p": {"a": 2.0, "b": 1.0}, "q": {"a": 1.0}})
-    >>> chosen_pairs(pairs, np.array([1, 2])).ids
-    [['b'], ['a']]
-    """
-    offsets = np.searchsorted(places, pairs.offsets).astype(np.int64)
-    return Candidates.unchecked(offsets, pairs.items[places], None, pairs.catalog, Stats())

@@ -346,7 +346,7 @@ class NumberRange:
     --------
     >>> str(NumberRange(0, 1)), str(NumberRange(1, whole=True)), str(NumberRange(0, above=True, optional=True))
     ('between 0 and 1', 'a whole number above 0', 'a number above 0, or None')
-    >>> NumberRange(0, 1).holds(0.5), NumberRange(0, 1).holds(True)
+    >>> NumberRange(0, 1).contains(0.5), NumberRange(0, 1).contains(True)
     (True, False)
     """
 
@@ -357,7 +357,7 @@ class NumberRange:
     below: bool = False
     optional: bool = False
 
-    def holds(self, value: object) -> bool:
+    def contains(self, value: object) -> bool:
         """Return whether a value is one of these numbers."""
         if value is None:
             return self.optional
@@ -370,7 +370,7 @@ class NumberRange:
 
     def check(self, name: str, value: object) -> None:
         """Raise unless a value is one of these numbers."""
-        if not self.holds(value):
+        if not self.contains(value):
             raise InputError(f"`{name}` must be {self}. Got {value!r}.")
 
     def __str__(self) -> str:

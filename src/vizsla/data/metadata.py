@@ -216,7 +216,7 @@ class GatheredTexts:
         packer.packed().write(writer)
 
 
-KeptTexts = CompressedTexts | GatheredTexts
+TextStore = CompressedTexts | GatheredTexts
 TEXT = "text"
 """What the kept texts are called among the fields."""
 LAYOUT = 3
@@ -250,7 +250,7 @@ class ItemMetadata(Artifact):
 
     kind = "details"
 
-    def __init__(self, columns: Mapping[str, Column], count: int, texts: KeptTexts | None = None):
+    def __init__(self, columns: Mapping[str, Column], count: int, texts: TextStore | None = None):
         # Columns of a file are checked when they are read, so that none is read before it is needed.
         self.columns = columns if isinstance(columns, ColumnFile) else dict(columns)
         self.count, self.texts = count, texts

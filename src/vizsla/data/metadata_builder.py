@@ -234,11 +234,11 @@ def _as_numbers(
                 failed += counts[at]
             if failed > allowed and not declared:
                 return None
-    style = _settle(numbers, values, counts, readings, declared)
+    style = _spend_budget_first(numbers, values, counts, readings, declared)
     return (numbers, style) if declared or counts[np.isnan(numbers)].sum() <= allowed else None
 
 
-def _settle(
+def _spend_budget_first(
     numbers: NDArray[np.float64],
     values: Sequence[Any],
     counts: Int64Array,
@@ -382,7 +382,7 @@ class DetailsCollector:
 
     def _put(self, name: Any, given: list[Any]) -> None:
         if not (texts := set(map(type, given)) == {str}):
-            given = [self._plain(value, name) for value in given]
+            given = [self.plain(value, name) for value in given]
         known = self._columns.get(name)
         if known is None:
             if (
@@ -395,7 +395,7 @@ class DetailsCollector:
             known = self._columns[name] = _Codes()
         known.put(self._count, given, texts=texts)
 
-    def _plain(self, value: Any, name: Any) -> Any:
+    def plain(self, value: Any, name: Any) -> Any:
         """Return a value as it is kept: None for a missing one, and for what is left out, which is counted."""
         plain = _scalar(value)
         if plain is not _NOT_PLAIN:

@@ -12,7 +12,7 @@ from vizsla.core.catalog import Catalog, details_of
 from vizsla.core.strings import Strings
 from vizsla.core.validation import DatasetWarning, user_stacklevel
 from vizsla.data.columns import Column, NumberColumn
-from vizsla.data.metadata import CompressedTexts, GatheredTexts, ItemMetadata, KeptTexts
+from vizsla.data.metadata import CompressedTexts, GatheredTexts, ItemMetadata, TextStore
 from vizsla.data.metadata_builder import column_of
 from vizsla.typing import Int32Array, Int64Array
 
@@ -131,7 +131,7 @@ def _stacked(columns: Sequence[Column]) -> Int32Array:
     return codes
 
 
-def _texts(parts: Sequence[ItemMetadata], numbers: Sequence[Int64Array]) -> KeptTexts | None:
+def _texts(parts: Sequence[ItemMetadata], numbers: Sequence[Int64Array]) -> TextStore | None:
     """Return the texts of items, of the first catalog that has one of each; None where there is no text at all."""
     which, places = np.full(len(numbers[0]), -1, np.int32), np.zeros(len(numbers[0]), np.int64)
     stores: list[CompressedTexts] = []

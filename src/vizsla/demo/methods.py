@@ -25,18 +25,18 @@ def _bm25(dataset: Dataset, built: Mapping[str, Retriever]) -> Retriever:
     return bm25(dataset, analyzer=Analyzer(stop_words="english"))
 
 
-def _bag(dataset: Dataset, built: Mapping[str, Retriever]) -> Retriever:
-    from vizsla.methods.tokens.model import bag
-
-    return bag(dataset)
-
-
 def _tokens(dataset: Dataset, built: Mapping[str, Retriever]) -> Retriever:
-    from vizsla.methods.tokens.model import Bag
+    from vizsla.methods.tokens.model import tokens
+
+    return tokens(dataset, epochs=0)
+
+
+def _learned_tokens(dataset: Dataset, built: Mapping[str, Retriever]) -> Retriever:
+    from vizsla.methods.tokens.model import TokenRetriever
     from vizsla.methods.tokens.train_tokens import train_tokens
 
-    base = built["bag"]
-    return train_tokens(base, dataset, epochs=3) if isinstance(base, Bag) else base
+    base = built["tokens"]
+    return train_tokens(base, dataset, epochs=3) if isinstance(base, TokenRetriever) else base
 
 
 def _lsa(dataset: Dataset, built: Mapping[str, Retriever]) -> Retriever:
@@ -47,9 +47,9 @@ def _lsa(dataset: Dataset, built: Mapping[str, Retriever]) -> Retriever:
 
 
 def _xrlinear(dataset: Dataset, built: Mapping[str, Retriever]) -> Retriever:
-    from vizsla.methods.xrlinear.train_xrlinear import train_xrlinear
+    from vizsla.methods.xrlinear.build import xrlinear
 
-    return train_xrlinear(dataset, threads=2)
+    return xrlinear(dataset, threads=2)
 
 
 def _tfidf(dataset: Dataset, built: Mapping[str, Retriever]) -> Retriever:
@@ -104,8 +104,8 @@ def _jpq(dataset: Dataset, built: Mapping[str, Retriever]) -> Retriever:
 
 METHODS: dict[str, Method] = {
     "bm25": _bm25,
-    "bag": _bag,
-    "bag + learned tokens": _tokens,
+    "tokens": _tokens,
+    "learned tokens": _learned_tokens,
     "tfidf": _tfidf,
     "tfidf + pefa-xs": _tfidf_pefa,
     "lsa": _lsa,

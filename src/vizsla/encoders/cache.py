@@ -210,7 +210,7 @@ class EmbeddingCache(Encoder):
     Examples
     --------
     >>> from tempfile import TemporaryDirectory
-    >>> from vizsla import FunctionEncoder
+    >>> from vizsla.encoders import FunctionEncoder
     >>> folder, calls = TemporaryDirectory(), []
     >>> def lengths(texts):
     ...     calls.append(texts)
@@ -330,7 +330,7 @@ def cached_encoder(encoder: Encoder, cache: EmbeddingCache | str | Path | None) 
 
     Examples
     --------
-    >>> from vizsla import FunctionEncoder
+    >>> from vizsla.encoders import FunctionEncoder
     >>> lengths = FunctionEncoder(lambda texts: [[len(text)] for text in texts], dim=1, name="length")
     >>> cached_encoder(lengths, None) is lengths
     True

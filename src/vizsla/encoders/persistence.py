@@ -23,6 +23,7 @@ from vizsla.artifacts.artifact import Artifact
 from vizsla.artifacts.folder import Folder
 from vizsla.artifacts.manifest import MANIFEST, NAME
 from vizsla.base.encoder import Encoder, check_texts
+from vizsla.base.scorer import Scorer
 from vizsla.encoders.onnx import MODEL, SETTINGS, TOKENIZER, external_files
 from vizsla.encoders.token_encoder import TokenEncoder, TokenRows
 from vizsla.errors import FormatError, InputError
@@ -34,15 +35,12 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-def given_encoder(part: T, encoder: Encoder) -> T:
+def given_encoder(part: Scorer, encoder: Encoder) -> Any:
     """Return the part with the encoder where it was built with it; any other part as it is."""
-    if encoder.fingerprint not in fingerprints(part) or not hasattr(part, "with_encoder"):
-        return part
-    given: T = part.with_encoder(encoder)
-    return given
+    return part._given_encoder(encoder) if encoder.fingerprint in fingerprints(part) else part
 
 
-def check_wanted(part: object, encoder: Encoder) -> None:
+def check_wanted(part: Scorer, encoder: Encoder) -> None:
     """Raise unless something in the part was built with an encoder of this fingerprint."""
     wanted = list(dict.fromkeys(fingerprints(part)))
     if encoder.fingerprint not in wanted:
@@ -52,7 +50,7 @@ def check_wanted(part: object, encoder: Encoder) -> None:
         )
 
 
-def fingerprints(part: Any) -> Iterator[str]:
+def fingerprints(part: Scorer) -> Iterator[str]:
     """Yield the fingerprints of the encoders of a retriever and of its parts.
 
     Examples
@@ -62,13 +60,10 @@ def fingerprints(part: Any) -> Iterator[str]:
     >>> set(fingerprints(search % 5)) == {search.encoder.fingerprint}
     True
     """
-    encoder = getattr(part, "encoder", None)
-    if encoder is not None:
-        yield encoder.fingerprint
-    inner = part._scorers() if hasattr(part, "_scorers") else [getattr(part, "base", None)]
-    for each in inner:
-        if each is not None:
-            yield from fingerprints(each)
+    if part.encoder is not None:
+        yield part.encoder.fingerprint
+    for each in part.children():
+        yield from fingerprints(each)
 
 
 VARIABLE = "VIZSLA_DOWNLOAD"

@@ -147,7 +147,7 @@ class VocabularySession:
         return made
 
 
-FORMS = ("full", "learned", "lexical", "binary", "bag")
+FORMS = ("full", "learned", "lexical", "binary", "tokens")
 SETTINGS: dict[str, type] = {"query_scale": float, "item_scale": float, "most": int, "max_tokens": int}
 SETTINGS |= {"b": float, "mean_length": float, "query_form": str, "item_form": str}
 Known = Callable[[SparseRows], SparseRows]
@@ -156,7 +156,7 @@ PART = 256
 
 
 class SidrEncoder(Encoder, Artifact):
-    """Texts become weighted tokens: a query by a table and a transformer, an item by its bag and the transformer.
+    """Texts become weighted tokens: a query by a table and a transformer, an item by its tokens and the transformer.
 
     So full parametric search is beta search, and on top of it what the transformer knows of the item. Of the
     transformer's tokens a text keeps the strongest. It runs on ONNX Runtime, without torch (extra `onnx`).
@@ -170,15 +170,15 @@ class SidrEncoder(Encoder, Artifact):
     tokens : int64 array
         The tokens that the model's head scores, ascending: those that some item holds.
     query_scale, item_scale : float
-        What the model's values are multiplied by; 0 leaves items their bags alone, but for the form "learned".
+        What the model's values are multiplied by; 0 leaves items their tokens alone, but for the form "learned".
     most : int
         How many tokens a text's vector keeps (the paper's k).
     max_tokens : int
         Texts are cut after so many.
     b, mean_length : float
-        What an item's bag weighs: the norm of beta search at this b and mean number of distinct tokens. A mean of 0
-        leaves bags out: an item's vector then is what the model says alone, as in the paper.
-    query_form, item_form : {"full", "learned", "lexical", "binary", "bag"}
+        What an item's tokens weigh: the norm of beta search at this b and mean number of distinct tokens. A mean of 0
+        leaves tokens out: an item's vector then is what the model says alone, as in the paper.
+    query_form, item_form : {"full", "learned", "lexical", "binary", "tokens"}
         What a text becomes: its vector; what the model alone says; the vector of its own tokens only; 1 for each token
         of its vector; or 1 for each of its own tokens, for which no model runs.
     """
@@ -212,9 +212,9 @@ class SidrEncoder(Encoder, Artifact):
         self._session = VocabularySession(model, len(tokens))
 
     @property
-    def bag(self) -> BagOfWords:
+    def words(self) -> BagOfWords:
         """How a text becomes tokens."""
-        return self.table.bag
+        return self.table.words
 
     @property
     def dim(self) -> int:
@@ -263,18 +263,18 @@ class SidrEncoder(Encoder, Artifact):
     def items(self, texts: Sequence[str]) -> SparseRows:
         """Return the items' weighted tokens."""
         alone = self.item_form == "learned" and not self.item_scale  # beside nothing, any scale ranks alike
-        return self._rows(texts, self.item_form, 1.0 if alone else self.item_scale, self._bags)
+        return self._rows(texts, self.item_form, 1.0 if alone else self.item_scale, self._token_rows)
 
     def _rows(self, texts: Sequence[str], form: str, scale: float, known: Known) -> SparseRows:
         """Return what is known of the texts' own tokens, and what the model says, in this form."""
         listed = check_texts(texts)
-        own = self.bag.queries(listed)
-        if form == "bag":
+        own = self.words.queries(listed)
+        if form == "tokens":
             return _ones(own)
         said = self._values(listed, scale)
         return said if form == "learned" else _formed(summed(known(own), said), own, form)
 
-    def _bags(self, own: SparseRows) -> SparseRows:
+    def _token_rows(self, own: SparseRows) -> SparseRows:
         """Return what the items' own tokens weigh in beta search, for a query that weighs each 1."""
         counts = np.diff(own.offsets)
         norms = length_norms(counts, self.mean_length, self.b) if self.mean_length else np.zeros(len(counts))
@@ -293,14 +293,14 @@ class SidrEncoder(Encoder, Artifact):
 
     @property
     def _pieces(self) -> WordPiece:
-        pieces: Any = self.bag.analyzer
+        pieces: Any = self.words.analyzer
         return pieces  # type: ignore[no-any-return]
 
     def _with(self, **changes: Any) -> Self:
         return type(self)(self.table, self.model, self.tokens, **{**self.settings, **changes})
 
     def _check(self) -> None:
-        if not isinstance(self.bag.analyzer, WordPiece):
+        if not isinstance(self.words.analyzer, WordPiece):
             raise InputError("`table` must be made of a WordPiece's tokens. Got one made of words.")
         for name in ("query_form", "item_form"):
             check_choice(name, getattr(self, name), FORMS)

@@ -23,12 +23,12 @@ if TYPE_CHECKING:
     from vizsla.artifacts.writer import ArtifactWriter
 
 
-def token_shares(bag: BagOfWords, query: str, asked: SparseRows, given: SparseRows) -> list[Explanation]:
+def token_shares(words: BagOfWords, query: str, asked: SparseRows, given: SparseRows) -> list[Explanation]:
     """Return what each shared token gives, the most first; tokens that the query does not say are expansions.
 
     Parameters
     ----------
-    bag : BagOfWords
+    words : BagOfWords
         Whose tokens they are.
     query : str
         What was asked.
@@ -36,9 +36,9 @@ def token_shares(bag: BagOfWords, query: str, asked: SparseRows, given: SparseRo
         The query's vector and the item's, one row each.
     """
     gives = dict(zip(given.columns.tolist(), given.values.tolist(), strict=True))
-    own = set(bag.queries([query]).columns.tolist())
+    own = set(words.queries([query]).columns.tolist())
     parts = [
-        _share(bag.terms[token], weight, gives[token], own=token in own)
+        _share(words.terms[token], weight, gives[token], own=token in own)
         for token, weight in zip(asked.columns.tolist(), asked.values.tolist(), strict=True)
         if token in gives
     ]
@@ -58,7 +58,7 @@ class TokenTable(Encoder, Artifact):
 
     Parameters
     ----------
-    bag : BagOfWords
+    words : BagOfWords
         How a text becomes tokens.
     weights : float32 array
         What each token weighs.
@@ -71,9 +71,9 @@ class TokenTable(Encoder, Artifact):
 
     Examples
     --------
-    >>> bag, _ = BagOfWords.fit(["fig", "fruit"])
+    >>> words, _ = BagOfWords.fit(["fig", "fruit"])
     >>> weights, offsets = np.float32([1, 2]), np.array([0, 1, 1])
-    >>> table = TokenTable(bag, weights, offsets, np.int32([1]), np.float32([0.5]))
+    >>> table = TokenTable(words, weights, offsets, np.int32([1]), np.float32([0.5]))
     >>> table.queries(["a fig"]).toarray().tolist()
     [[1.0, 0.5]]
     """
@@ -83,14 +83,14 @@ class TokenTable(Encoder, Artifact):
 
     def __init__(
         self,
-        bag: BagOfWords,
+        words: BagOfWords,
         weights: Float32Array,
         offsets: Int64Array | None = None,
         targets: Int32Array | None = None,
         gains: Float32Array | None = None,
     ):
-        self.bag, self.weights = bag, weights
-        self.offsets = np.zeros(bag.dim + 1, np.int64) if offsets is None else offsets
+        self.words, self.weights = words, weights
+        self.offsets = np.zeros(words.dim + 1, np.int64) if offsets is None else offsets
         self.targets = np.zeros(0, np.int32) if targets is None else targets
         self.gains = np.zeros(0, np.float32) if gains is None else gains
         self._check()
@@ -98,12 +98,12 @@ class TokenTable(Encoder, Artifact):
     @property
     def dim(self) -> int:
         """The number of tokens."""
-        return self.bag.dim
+        return self.words.dim
 
     @cached_property
     def fingerprint(self) -> str:
-        """Changes with the bag and every number."""
-        seen = _native.checksum(np.frombuffer(self.bag.fingerprint.encode(), np.uint8))
+        """Changes with the vocabulary and every number."""
+        seen = _native.checksum(np.frombuffer(self.words.fingerprint.encode(), np.uint8))
         for array in (self.weights, self.offsets, self.targets, self.gains):
             seen = _native.checksum(np.ascontiguousarray(array).view(np.uint8), seen)
         return f"token-table:{seen:016x}"
@@ -112,7 +112,7 @@ class TokenTable(Encoder, Artifact):
     def nbytes(self) -> int:
         """Bytes of the vocabulary and the table."""
         own = self.weights.nbytes + self.offsets.nbytes + self.targets.nbytes + self.gains.nbytes
-        return int(self.bag.nbytes + own)
+        return int(self.words.nbytes + own)
 
     @property
     def expands(self) -> bool:
@@ -124,15 +124,15 @@ class TokenTable(Encoder, Artifact):
 
     def queries(self, texts: Sequence[str]) -> SparseRows:
         """Return each text's weighted tokens."""
-        return self.weighted(self.bag.queries(texts))
+        return self.weighted(self.words.queries(texts))
 
     def items(self, texts: Sequence[str]) -> SparseRows:
         """Return which tokens each text holds: items carry no weights."""
-        rows = self.bag.queries(texts)
+        rows = self.words.queries(texts)
         return rows.with_values(np.ones(len(rows.columns), np.float32))
 
     def weighted(self, rows: SparseRows) -> SparseRows:
-        """Return the weighted tokens of rows that the bag made."""
+        """Return the weighted tokens of rows that `words` made."""
         if not self.expands:
             return rows.with_values(self.weights[rows.columns])
         numbers, edges = self.edges(rows)
@@ -142,7 +142,7 @@ class TokenTable(Encoder, Artifact):
         return _summed(keys, values, len(rows), self.dim)
 
     def edges(self, rows: SparseRows) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the row and the place in `targets` of every expansion that rows of the bag have."""
+        """Return the row and the place in `targets` of every expansion that rows of `words` have."""
         first, counts = self.offsets[rows.columns], np.diff(self.offsets)[rows.columns]
         ends = np.cumsum(counts)
         places = np.arange(ends[-1] if len(ends) else 0) + np.repeat(first - ends + counts, counts)
@@ -153,8 +153,8 @@ class TokenTable(Encoder, Artifact):
 
         Examples
         --------
-        >>> bag, _ = BagOfWords.fit(["fig", "fruit"])
-        >>> table = TokenTable(bag, np.float32([1, 2]), np.array([0, 1, 1]), np.int32([1]), np.float32([0.5]))
+        >>> words, _ = BagOfWords.fit(["fig", "fruit"])
+        >>> table = TokenTable(words, np.float32([1, 2]), np.array([0, 1, 1]), np.int32([1]), np.float32([0.5]))
         >>> more = table.with_edges(np.array([0, 1, 2]), np.int32([1, 0]))
         >>> more.targets.tolist(), more.gains.tolist()
         ([1, 0], [0.5, 0.0])
@@ -165,7 +165,7 @@ class TokenTable(Encoder, Artifact):
         gains = np.zeros(len(keys), np.float32)
         gains[np.searchsorted(keys, old)] = self.gains
         starts = np.searchsorted(keys, np.arange(self.dim + 1) * self.dim).astype(np.int64)
-        return TokenTable(self.bag, self.weights, starts, (keys % max(self.dim, 1)).astype(np.int32), gains)
+        return TokenTable(self.words, self.weights, starts, (keys % max(self.dim, 1)).astype(np.int32), gains)
 
     def _check(self) -> None:
         if self.weights.shape != (self.dim,) or not np.isfinite(self.weights).all():
@@ -178,10 +178,10 @@ class TokenTable(Encoder, Artifact):
             raise InputError(f"`targets` must be tokens below {self.dim}. Got others.")
 
     def _live_parts(self) -> tuple[BagOfWords]:
-        return (self.bag,)
+        return (self.words,)
 
     def _write(self, writer: ArtifactWriter) -> None:
-        writer.child("bag", self.bag)
+        writer.child("words", self.words)
         for name in ("weights", "offsets", "targets", "gains"):
             writer.array(name, getattr(self, name))
 
@@ -189,7 +189,7 @@ class TokenTable(Encoder, Artifact):
     def _read(cls, reader: ArtifactReader) -> Self:
         arrays = reader.array("weights", np.float32), reader.array("offsets", np.int64)
         more = reader.array("targets", np.int32), reader.array("gains", np.float32)
-        return cls(reader.child("bag", BagOfWords), *arrays, *more)
+        return cls(reader.child("words", BagOfWords), *arrays, *more)
 
 
 def _summed(keys: NDArray[np.int64], values: Float32Array, count: int, width: int) -> SparseRows:

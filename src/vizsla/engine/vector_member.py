@@ -246,7 +246,7 @@ class VectorView(LiveView):
     def explain(self, queries: Queries, slot: int) -> Explanation:
         """Explain the inner product."""
         at = int(np.searchsorted(self.bounds, slot, side="right")) - 1
-        one = Candidates.matches([np.array([slot], np.int32)])
+        one = Candidates.from_rows([np.array([slot], np.int32)])
         score = float(self.score(queries, one, 1).scores[0])
         return explain_product(score, queries.encoded(self.encoder), self.parts[at], int(slot - self.bounds[at]))
 

@@ -1,4 +1,4 @@
-"""BagIndex: exact search over binary posting lists, in segments that grow and shrink."""
+"""TokenIndex: exact search over binary posting lists, in segments that grow and shrink."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ ARRAYS = {
 OFFSETS = ("token_offsets", "data_offsets")
 
 
-class BagSegment:
+class TokenSegment:
     """Blocks of at most 65,536 items: for each token the items that hold it, as 16-bit places or as a bitmap.
 
     Parameters
@@ -106,7 +106,7 @@ SMALL = 65_536
 """Segments with fewer items are merged when another comes that is not much smaller: there are only ever a few."""
 
 
-class BagIndex(Index):
+class TokenIndex(Index):
     """Binary postings with exact search: a score is the item's norm times the weights of the query's tokens it holds.
 
     A query's weights are counted in units of a power of two, 2^-23 of their sum, so that sums are exact in any order:
@@ -115,7 +115,7 @@ class BagIndex(Index):
 
     Parameters
     ----------
-    segments : list of BagSegment
+    segments : list of TokenSegment
         The items' lists, one segment after another.
     norms : float32 array
         What each item's sum is multiplied by: above 0, at most 1,000,000.
@@ -124,15 +124,15 @@ class BagIndex(Index):
 
     Examples
     --------
-    >>> index = BagIndex.build(np.array([[1, 0, 1], [1, 1, 0], [0, 0, 1]]))
+    >>> index = TokenIndex.build(np.array([[1, 0, 1], [1, 1, 0], [0, 0, 1]]))
     >>> found = index.search(np.array([[2.0, 0.0, 1.0]]), k=2)
     >>> found.items.tolist(), found.scores.tolist()
     ([0, 1], [3.0, 2.0])
     """
 
-    kind = "bag-index"
+    kind = "token-index"
 
-    def __init__(self, segments: list[BagSegment], norms: Float32Array, width: int):
+    def __init__(self, segments: list[TokenSegment], norms: Float32Array, width: int):
         self.segments, self.norms, self._width = segments, norms, width
         try:
             self._lists = _native.BagLists([segment.native for segment in segments], norms, width)
@@ -143,7 +143,7 @@ class BagIndex(Index):
     def build(cls, vectors: Rows | Matrix, *, norms: Float32Array | None = None) -> Self:
         """Index the rows of a matrix, items × tokens; only which entries are not 0 matters."""
         rows = SparseRows.of(vectors, name="vectors")
-        return cls([BagSegment.of(rows)], _ones(len(rows)) if norms is None else norms, rows.width)
+        return cls([TokenSegment.of(rows)], _ones(len(rows)) if norms is None else norms, rows.width)
 
     def __len__(self) -> int:
         return self._lists.items
@@ -164,7 +164,7 @@ class BagIndex(Index):
         return int(sum(segment.nbytes for segment in self.segments) + self.norms.nbytes)
 
     def __repr__(self) -> str:
-        return f"BagIndex({len(self):,} items, {self.dim:,} tokens)"
+        return f"TokenIndex({len(self):,} items, {self.dim:,} tokens)"
 
     def item_rows(self) -> SparseRows:
         """Return the items' tokens, ascending, each with the value 1."""
@@ -186,14 +186,14 @@ class BagIndex(Index):
 
         Examples
         --------
-        >>> index = BagIndex.build(np.array([[1, 0], [1, 1]]))
+        >>> index = TokenIndex.build(np.array([[1, 0], [1, 1]]))
         >>> more = index.appended(SparseRows.of(np.array([[0, 0, 1]])), np.ones(3, np.float32))
         >>> len(more), more.dim, more.search(np.array([[0.0, 1.0, 2.0]]), k=2).items.tolist()
         (3, 3, [2, 1])
         """
-        segments, new = list(self.segments), BagSegment.of(rows)
+        segments, new = list(self.segments), TokenSegment.of(rows)
         while segments and len(segments[-1]) < SMALL and len(segments[-1]) <= 4 * len(new):
-            new = BagSegment.of(SparseRows.stacked([segments.pop().rows(), new.rows()], rows.width))
+            new = TokenSegment.of(SparseRows.stacked([segments.pop().rows(), new.rows()], rows.width))
         return type(self)([*segments, new], norms, rows.width)
 
     def restricted(self, kept: BoolArray) -> Self:
@@ -203,7 +203,7 @@ class BagIndex(Index):
         counts = np.diff(rows.offsets)[kept]
         offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
         left = SparseRows(offsets, rows.columns[inside], rows.values[inside], rows.width)
-        return type(self)([BagSegment.of(left)], self.norms[kept], self.dim)
+        return type(self)([TokenSegment.of(left)], self.norms[kept], self.dim)
 
     def search(
         self, queries: Rows | Matrix, k: int, *, filter: Filter | BoolArray | None = None, threads: int = 1
@@ -243,7 +243,7 @@ class BagIndex(Index):
         return rows
 
     def _write(self, writer: ArtifactWriter) -> None:
-        whole = BagSegment.joined(self.segments, self.dim)
+        whole = TokenSegment.joined(self.segments, self.dim)
         writer.parameters(tokens=self.dim)
         for name in ARRAYS:
             writer.array(name, whole.arrays[name])
@@ -252,7 +252,7 @@ class BagIndex(Index):
     @classmethod
     def _read(cls, reader: ArtifactReader) -> Self:
         width: Any = reader.parameter("tokens", int)
-        return cls([BagSegment.read(reader, width)], reader.array("norms", np.float32), width)
+        return cls([TokenSegment.read(reader, width)], reader.array("norms", np.float32), width)
 
 
 def _ones(count: int) -> Float32Array:

@@ -238,7 +238,7 @@ class TreeIndex(Index):
         # The native tree owns the form: it is the same for every beam over it.
         form = None if prepared is None else prepared.form(self._tree, self._derive)
         try:
-            starts, items, scores, ceilings, entries, exact, widened = self._tree.search(
+            starts, items, scores, upper_bounds, entries, exact, widened = self._tree.search(
                 rows.offsets, rows.columns, rows.values, k, self.beam, form, threads
             )
         except (ValueError, TypeError) as error:
@@ -249,7 +249,7 @@ class TreeIndex(Index):
             np.frombuffer(scores, np.float32),
             None,
             Stats(0.0, 0, 0, entries, entries * self.posting_bytes, exact, 0, widened),
-            ceilings=np.frombuffer(ceilings, np.float32),
+            upper_bounds=np.frombuffer(upper_bounds, np.float32),
         )
 
     def scores(self, queries: Rows | Matrix, candidates: Candidates, *, threads: int = 1) -> PairScores:

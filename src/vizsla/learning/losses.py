@@ -209,14 +209,14 @@ def _cross_entropy(scores: NDArray[np.float64]) -> tuple[float, NDArray[np.float
 
 
 @dataclass(frozen=True)
-class BagSide:
-    """Learned queries, and passages as bags: what beta search scores.
+class TokenSide:
+    """Learned queries, and passages as token sets: what beta search scores.
 
     Parameters
     ----------
     queries : float32 array, queries × tokens
         Learned vectors.
-    bags : csr_array, passages × tokens
+    tokens : csr_array, passages × tokens
         1 where a passage holds a token; each query's own passage first.
     norms : float32 array
         What each passage's score is multiplied by.
@@ -225,22 +225,22 @@ class BagSide:
     """
 
     queries: Float32Array
-    bags: Any
+    tokens: Any
     norms: Float32Array
     excluded: BoolArray
 
     def scores(self) -> Float32Array:
         """Return what beta search gives each pair."""
-        return np.ascontiguousarray((self.bags @ self.queries.T).T * self.norms)
+        return np.ascontiguousarray((self.tokens @ self.queries.T).T * self.norms)
 
     def by_query(self, by_score: Float32Array) -> Float32Array:
         """Return the derivative by the queries' vectors, given that by the scores."""
-        return np.ascontiguousarray((self.bags.T @ (by_score * self.norms).T).T)
+        return np.ascontiguousarray((self.tokens.T @ (by_score * self.norms).T).T)
 
 
 @dataclass(frozen=True)
 class VectorSide:
-    """Queries and learned passages: what full parametric search scores, or alpha search where queries are plain bags.
+    """Queries and learned passages: what full parametric search scores, or alpha search with plain token sets.
 
     Parameters
     ----------
@@ -278,6 +278,6 @@ def parametric(side: VectorSide) -> Objective:
     return Objective(found.loss, found.by_score @ side.passages, found.by_score.T @ side.queries)
 
 
-def beta(side: BagSide, scores: Float32Array) -> Contrast:
+def beta(side: TokenSide, scores: Float32Array) -> Contrast:
     """Return the loss of learned queries against plain passages (beta search), by their scores."""
     return contrastive(scores, side.excluded)

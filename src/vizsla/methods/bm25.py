@@ -72,15 +72,15 @@ class Bm25(RowSpaceRetriever):
     @validate_args
     def __init__(self, items: Strings, statistics: Statistics, index: InvertedIndex, weighting: Weighting):
         mixed = statistics.languages is not None
-        super().__init__(items, MixedWords(statistics, weighting) if mixed else statistics.bag, index)
+        super().__init__(items, MixedWords(statistics, weighting) if mixed else statistics.words, index)
         self.statistics, self.weighting = statistics, weighting
         if len(items) > statistics.documents:
             raise InputError(f"`statistics` must count all {len(items)} items. Got {statistics.documents}.")
 
     @property
-    def bag(self) -> BagOfWords:
+    def words(self) -> BagOfWords:
         """How a text becomes terms."""
-        return self.statistics.bag
+        return self.statistics.words
 
     @property
     def frequencies(self) -> NDArray[np.int64]:
@@ -105,11 +105,11 @@ class Bm25(RowSpaceRetriever):
         weighting = Weighting(variant, k1, b, delta)
         analyzer = analyzer or (AnyLanguage() if statistics is None else statistics.analyzer)
         stream = TextStream(items, ids)
-        bag, rows, places = BagOfWords.fit_items(progress(stream, what="reading"), analyzer)
+        words, rows, places = BagOfWords.fit_items(progress(stream, what="reading"), analyzer)
         if statistics is None:
-            statistics = Statistics.of_rows(bag, rows, places)
+            statistics = Statistics.of_rows(words, rows, places)
         else:
-            rows = statistics.over(bag, rows)
+            rows = statistics.over(words, rows)
         return cls(stream.ids, statistics, _invert(rows, places, statistics, weighting), weighting)
 
     @property
@@ -121,11 +121,11 @@ class Bm25(RowSpaceRetriever):
         return (
             self.encoder,
             self.statistics,
-            self.statistics.bag,
+            self.statistics.words,
         )
 
     def __repr__(self) -> str:
-        analyzer = self.bag.analyzer
+        analyzer = self.words.analyzer
         languages = analyzer.languages if isinstance(analyzer, AnyLanguage) else ()
         spoken = "".join(f", {language}" for language in languages)
         return f"Bm25({len(self.items):,} items, {self.weighting.variant}{spoken})"
@@ -154,13 +154,13 @@ class Bm25(RowSpaceRetriever):
     def grown_encoder(self, texts: Iterable[str]) -> BagOfWords | MixedWords:
         """Return an encoder that also knows the words of these texts."""
         if isinstance(self.encoder, MixedWords):
-            return MixedWords(self.statistics, self.weighting, self.bag.grown(texts))
-        return self.bag.grown(texts)
+            return MixedWords(self.statistics, self.weighting, self.words.grown(texts))
+        return self.words.grown(texts)
 
     def index_rows(self, rows: Any) -> InvertedIndex:
-        """Index other rows over the same terms, or over those of a bag that has grown; sums are made as in this one."""
+        """Index other rows over the same terms, or over a vocabulary that has grown; sums are made as in this one."""
         moved, idf = SparseRows.of(rows, name="rows"), self._idf
-        # A word that only the grown bag knows is in no item: it gives an item without it nothing.
+        # A word that only the grown vocabulary knows is in no item: it gives an item without it nothing.
         more = np.zeros(max(moved.width - len(idf), 0))
         rest = np.ones(len(more)) if isinstance(self.encoder, MixedWords) else more
         priorities = self.weighting.gains(np.append(idf, rest)).astype(np.float32)
@@ -189,7 +189,7 @@ class Bm25(RowSpaceRetriever):
             if (language := self._language_of(query)) is not None:
                 what += f"; the query is in {language}, whose items count {OWN_LANGUAGE:g} times"
             return Explanation(score, what, self._word_shares(self.encoder, query, item))
-        words = self.bag.analyzer.query_counts(text)
+        words = self.words.analyzer.query_counts(text)
         return Explanation(score, what, [self._share(word, count, item) for word, count in words.items()])
 
     def _word_shares(self, encoder: MixedWords, query: QueryWords, item: int) -> list[Explanation]:
@@ -207,17 +207,17 @@ class Bm25(RowSpaceRetriever):
         return shares
 
     def _language_of(self, query: QueryWords) -> str | None:
-        return self.bag.analyzer.languages[query.language] if query.language >= 0 else None
+        return self.words.analyzer.languages[query.language] if query.language >= 0 else None
 
     def _scored(self, row: SparseRows, item: int) -> float:
-        one = Candidates.matches([np.array([item], np.int32)])
+        one = Candidates.from_rows([np.array([item], np.int32)])
         return float(self.index.scores(row, one).scores[0])
 
     def _share(self, word: str, count: float, item: int) -> Explanation:
-        term = self.bag.terms.find(word)
+        term = self.words.terms.find(word)
         if term < 0:
             return Explanation(0.0, f"{word!r}: in no item")
-        row = SparseRows(np.array([0, 1]), np.array([term], np.int32), np.array([count], np.float32), self.bag.dim)
+        row = SparseRows(np.array([0, 1]), np.array([term], np.int32), np.array([count], np.float32), self.words.dim)
         share = self._scored(row, item)
         counts = self.statistics
         idf = float(self.weighting.idf(counts.frequencies[term : term + 1], counts.documents)[0])
@@ -291,7 +291,7 @@ def _times(count: float) -> str:
 
 def _invert(rows: SparseRows, places: NDArray[np.int32], statistics: Statistics, weighting: Weighting) -> InvertedIndex:
     lengths = _native.row_sums(rows.offsets, rows.values)
-    encoder: BagOfWords | MixedWords = statistics.bag
+    encoder: BagOfWords | MixedWords = statistics.words
     if statistics.languages is None:
         norms = weighting.norms(lengths, statistics.mean_length)
         idf = weighting.idf(statistics.frequencies, statistics.documents)

@@ -17,7 +17,7 @@ from vizsla.base.encoder import Encoder
 from vizsla.core.sparse import SparseRows
 from vizsla.errors import InputError
 from vizsla.methods.bm25_statistics import LanguageCounts, Statistics, Weighting
-from vizsla.text.analyzers import HALF
+from vizsla.text.analyzers import HALF, Analyzer
 from vizsla.text.bag_of_words import BagOfWords
 from vizsla.text.languages import clear_language, listed
 from vizsla.text.streams import listed as listed_texts
@@ -59,6 +59,32 @@ class QueryWords(NamedTuple):
     times: dict[str, int]
 
 
+class MixedQueryReader:
+    """Finds the language of a query, and the words that it asks for, in a catalog in several languages.
+
+    Parameters
+    ----------
+    analyzer : Analyzer
+        That of the catalog, with its languages.
+    """
+
+    def __init__(self, analyzer: Analyzer):
+        self.analyzer = analyzer
+        self._stop_words = [listed([name] if getattr(analyzer, "drop", False) else []) for name in analyzer.languages]
+        # A word that is grammar in one language and worth a search in another (`war`) says nothing.
+        self._content = frozenset(getattr(analyzer, "content", ()))
+
+    def read(self, text: str) -> QueryWords:
+        """Return the language of a query and its words; stop words are dropped where the language is clear."""
+        tokens = _native.tokens(text, *self.analyzer.rule)
+        language = clear_language([token for token in tokens if token not in self._content], self.analyzer.languages)
+        times: dict[str, int] = Counter(tokens)
+        if language >= 0:
+            dropped = self._stop_words[language]
+            times = {word: count for word, count in times.items() if word not in dropped}
+        return QueryWords(language, times)
+
+
 class MixedWords(Encoder):
     """Query texts as weights of a catalog's lists, each of which holds the items of one language that hold one term.
 
@@ -83,48 +109,47 @@ class MixedWords(Encoder):
         Counts of a catalog in several languages.
     weighting : Weighting
         The variant of BM25.
-    bag : BagOfWords, optional
-        The statistics' bag, grown by words that no item holds: each of their terms gets a column at the end.
+    words : BagOfWords, optional
+        The statistics' terms, grown by words that no item holds: each of their terms gets a column at the end.
     """
 
     sparse = True
 
-    def __init__(self, statistics: Statistics, weighting: Weighting, bag: BagOfWords | None = None):
+    def __init__(self, statistics: Statistics, weighting: Weighting, words: BagOfWords | None = None):
         if statistics.languages is None:
-            raise InputError("`statistics` must count several languages. Got those of one: their bag reads queries.")
+            raise InputError(
+                "`statistics` must count several languages. Got those of one: its BagOfWords reads queries."
+            )
         self.statistics, self.weighting = statistics, weighting
         self.counts: LanguageCounts = statistics.languages
-        self.bag = statistics.bag if bag is None else bag
-        analyzer = self.bag.analyzer
-        self._stop_words = [listed([name] if getattr(analyzer, "drop", False) else []) for name in analyzer.languages]
-        # A word that is grammar in one language and worth a search in another (`war`) says nothing.
-        self._content = frozenset(getattr(analyzer, "content", ()))
+        self.words = statistics.words if words is None else words
+        self._reader = MixedQueryReader(self.words.analyzer)
         self._has_floor = weighting.absent(np.ones(1)) is not None
         self._words: Words = {}
 
     @property
     def dim(self) -> int:
         """The number of lists, one, and the number of terms that no item holds."""
-        return len(self.counts.keys) + 1 + self.bag.dim - self.statistics.bag.dim
+        return len(self.counts.keys) + 1 + self.words.dim - self.statistics.words.dim
 
     @cached_property
     def fingerprint(self) -> str:
         """Changes with the counts, the formula, and the vocabulary."""
-        text = repr((self.statistics.fingerprint, self.weighting, self.bag.fingerprint, OWN_LANGUAGE, PRIOR)).encode()
+        text = repr((self.statistics.fingerprint, self.weighting, self.words.fingerprint, OWN_LANGUAGE, PRIOR)).encode()
         return f"mixed:{_native.checksum(np.frombuffer(text, np.uint8)):016x}"
 
     @property
     def nbytes(self) -> int:
         """Bytes of the vocabulary and of the counts by language."""
-        return int(self.bag.nbytes + self.counts.nbytes)
+        return int(self.words.nbytes + self.counts.nbytes)
 
     def __repr__(self) -> str:
-        return f"MixedWords({self.bag!r}, {len(self.counts.keys):,} lists)"
+        return f"MixedWords({self.words!r}, {len(self.counts.keys):,} lists)"
 
     @property
     def rarest(self) -> float:
         """The idf of a word that one item holds; it is also that of words that no item holds."""
-        return max(_idf(self.weighting, 1, max(self.statistics.documents, 1)), LEAST_IDF)
+        return max(word_idf(self.weighting, 1, max(self.statistics.documents, 1)), LEAST_IDF)
 
     @property
     def column_weights(self) -> NDArray[np.float32]:
@@ -141,18 +166,11 @@ class MixedWords(Encoder):
 
     def read(self, texts: Sequence[str]) -> list[QueryWords]:
         """Return the language of each query, and the words that it asks for."""
-        analyzer, found = self.bag.analyzer, []
-        rule, languages = analyzer.rule, analyzer.languages
+        found = []
         for position, text in enumerate(texts):
             if not isinstance(text, str):
                 raise InputError(f"`texts` must hold str. Got {type(text).__name__} at position {position}.")
-            tokens = _native.tokens(text, *rule)
-            language = clear_language([token for token in tokens if token not in self._content], languages)
-            times: dict[str, int] = Counter(tokens)
-            if language >= 0:
-                dropped = self._stop_words[language]
-                times = {word: count for word, count in times.items() if word not in dropped}
-            found.append(QueryWords(language, times))
+            found.append(self._reader.read(text))
         return found
 
     def word(self, word: str, language: int) -> Word:
@@ -198,7 +216,7 @@ class MixedWords(Encoder):
         return found
 
     def _looked_up(self, pairs: list[tuple[str, int]]) -> list[Word]:
-        table = self.bag.readings([word for word, _ in pairs])
+        table = self.words.readings([word for word, _ in pairs])
         keys = np.maximum(table, 0).astype(np.int64) * self.counts.count
         spans = zip(
             table.tolist(),
@@ -211,7 +229,7 @@ class MixedWords(Encoder):
 
     def _asked(self, terms: list[int], first: list[int], last: list[int], language: int) -> Word:
         """Return what a word asks for: its terms in each language, a root at the end, and the span of each's lists."""
-        counts, known = self.counts, self.statistics.bag.dim
+        counts, known = self.counts, self.statistics.words.dim
         stems = range(counts.count)
         ways = [terms.index(term) for term in dict.fromkeys(terms[: len(stems)]) if term >= 0]
         own = (first[language], last[language]) if language >= 0 and terms[language] >= 0 else (0, 0)
@@ -252,10 +270,11 @@ class MixedWords(Encoder):
             if int(counts.keys[place]) % counts.count == language:
                 holders, documents = int(counts.frequencies[place]), int(counts.documents[language])
                 prior = PRIOR * union / everything
-                return holders, documents, _idf(self.weighting, holders + prior, documents + PRIOR)
-        return union, everything, _idf(self.weighting, union, everything)
+                return holders, documents, word_idf(self.weighting, holders + prior, documents + PRIOR)
+        return union, everything, word_idf(self.weighting, union, everything)
 
 
 @lru_cache(maxsize=CACHED)
-def _idf(weighting: Weighting, holders: float, documents: float) -> float:
+def word_idf(weighting: Weighting, holders: float, documents: float) -> float:
+    """Return the idf of a word that so many of so many items hold."""
     return float(weighting.idf(np.array([holders], np.float64), documents)[0])

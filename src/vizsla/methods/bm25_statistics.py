@@ -248,7 +248,7 @@ class Statistics(Artifact):
 
     Parameters
     ----------
-    bag : BagOfWords
+    words : BagOfWords
         The analyzer and the vocabulary.
     frequencies : int64 array
         The number of items that hold each term.
@@ -274,23 +274,23 @@ class Statistics(Artifact):
     @validate_args
     def __init__(
         self,
-        bag: BagOfWords,
+        words: BagOfWords,
         frequencies: NDArray[np.int64],
         documents: int,
         length: float,
         languages: LanguageCounts | None = None,
     ):
         length = int(length) if isinstance(length, float) and length.is_integer() else length
-        self.bag, self.frequencies, self.documents, self.length = bag, frequencies, documents, length
+        self.words, self.frequencies, self.documents, self.length = words, frequencies, documents, length
         self.languages = languages
         shape = frequencies.shape if isinstance(frequencies, np.ndarray) and frequencies.dtype == np.int64 else None
-        if shape != (bag.dim,):
+        if shape != (words.dim,):
             got = type(frequencies).__name__ if shape is None else shape
-            raise InputError(f"`frequencies` must be an int64 array over the bag's {bag.dim} terms. Got {got}.")
+            raise InputError(f"`frequencies` must be an int64 array over {words.dim} terms. Got {got}.")
         for name, number in (("documents", documents), ("length", length)):
             if not 0 <= number <= _MOST or number * 2 % 1:
                 raise InputError(f"`{name}` must be between 0 and 2^52. Got {number}.")
-        if bag.dim and not 0 <= frequencies.min() <= frequencies.max() <= documents:
+        if words.dim and not 0 <= frequencies.min() <= frequencies.max() <= documents:
             raise InputError(f"`frequencies` must be between 0 and {documents}, the number of items. Got others.")
         self._check_languages()
 
@@ -314,17 +314,17 @@ class Statistics(Artifact):
         return reduce(cls.merged, (cls.of_rows(*BagOfWords.fit_items(chunk, analyzer)) for chunk in _chunks(texts)))
 
     @classmethod
-    def of_rows(cls, bag: BagOfWords, rows: SparseRows, places: NDArray[np.int32] | None = None) -> Self:
-        """Count rows that the bag made, one an item; `places` has the language of each where there are several."""
-        frequencies = np.bincount(rows.columns, minlength=bag.dim).astype(np.int64)
-        several = len(bag.analyzer.languages)
+    def of_rows(cls, words: BagOfWords, rows: SparseRows, places: NDArray[np.int32] | None = None) -> Self:
+        """Count rows that `words` made, one per item; `places` has the language of each where there are several."""
+        frequencies = np.bincount(rows.columns, minlength=words.dim).astype(np.int64)
+        several = len(words.analyzer.languages)
         if several > 1 and (places is None or len(places) != len(rows)):
             raise InputError(f"`places` must have the language of each of {len(rows)} items. Got others.")
         languages = None if places is None or several < 2 else LanguageCounts.of_rows(rows, places, several)
-        return cls(bag, frequencies, len(rows), float(rows.values.sum(dtype=np.float64)), languages)
+        return cls(words, frequencies, len(rows), float(rows.values.sum(dtype=np.float64)), languages)
 
     def __repr__(self) -> str:
-        return f"Statistics({self.documents:,} items, {self.bag.dim:,} terms, mean length {self.mean_length:.2f})"
+        return f"Statistics({self.documents:,} items, {self.words.dim:,} terms, mean length {self.mean_length:.2f})"
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Statistics) and (self is other or self.fingerprint == other.fingerprint)
@@ -340,18 +340,18 @@ class Statistics(Artifact):
     @property
     def analyzer(self) -> Analyzer:
         """How texts became words."""
-        return self.bag.analyzer
+        return self.words.analyzer
 
     @property
     def nbytes(self) -> int:
         """Bytes of the vocabulary and its counts."""
         languages = 0 if self.languages is None else self.languages.nbytes
-        return int(self.bag.nbytes + self.frequencies.nbytes + languages)
+        return int(self.words.nbytes + self.frequencies.nbytes + languages)
 
     @cached_property
     def fingerprint(self) -> str:
         """Changes with the analyzer, the terms, their order, and every count."""
-        what = (self.analyzer.to_dict(), self.bag.terms.fingerprint, self.documents, self.length)
+        what = (self.analyzer.to_dict(), self.words.terms.fingerprint, self.documents, self.length)
         text = np.frombuffer(repr(what).encode(), np.uint8)
         checksum = _native.checksum(np.ascontiguousarray(self.frequencies).view(np.uint8), _native.checksum(text))
         for values in () if self.languages is None else self.languages.arrays.values():
@@ -361,7 +361,7 @@ class Statistics(Artifact):
     @validate_args
     def frequency(self, term: str) -> int:
         """Return how many items hold a term, as the analyzer makes it."""
-        number = self.bag.terms.find(term)
+        number = self.words.terms.find(term)
         return int(self.frequencies[number]) if number >= 0 else 0
 
     @validate_args
@@ -376,34 +376,34 @@ class Statistics(Artifact):
                 f"Statistics to merge must have one analyzer. Got {self.analyzer} and {other.analyzer}: count both "
                 "catalogs with the same."
             )
-        bag = self.bag.grown_to(other.bag)
-        numbers = bag.terms.find_all(other.bag.terms)
+        words = self.words.grown_to(other.words)
+        numbers = words.terms.find_all(other.words.terms)
         if len(numbers) and numbers.min() < 0:
-            raise InputError("Every term must be the stem of one of its forms. Got a bag whose forms lack some.")
-        frequencies = np.append(self.frequencies, np.zeros(bag.dim - self.bag.dim, np.int64))
+            raise InputError("Every term must be the stem of one of its forms. Got words whose forms lack some.")
+        frequencies = np.append(self.frequencies, np.zeros(words.dim - self.words.dim, np.int64))
         frequencies[numbers] += other.frequencies
         languages = None
         if self.languages is not None and other.languages is not None:
             languages = self.languages.merged(other.languages, numbers)
-        return Statistics(bag, frequencies, self.documents + other.documents, self.length + other.length, languages)
+        return Statistics(words, frequencies, self.documents + other.documents, self.length + other.length, languages)
 
-    def over(self, bag: BagOfWords, rows: SparseRows) -> SparseRows:
-        """Return rows of a shard's own bag in these statistics' terms.
+    def over(self, words: BagOfWords, rows: SparseRows) -> SparseRows:
+        """Return rows over a shard's own words in these statistics' terms.
 
         Items that were not counted raise: a word would have no weight, or a wrong one.
         """
-        if bag.analyzer != self.analyzer:
-            raise InputError(f"`statistics` must be of the same analyzer ({bag.analyzer}). Got {self.analyzer}.")
-        numbers = self.bag.terms.find_all(bag.terms)
+        if words.analyzer != self.analyzer:
+            raise InputError(f"`statistics` must be of the same analyzer ({words.analyzer}). Got {self.analyzer}.")
+        numbers = self.words.terms.find_all(words.terms)
         unknown = np.flatnonzero(numbers < 0)
         if len(unknown):
-            self._refuse(f"{len(unknown)} words that they lack, such as {bag.terms[int(unknown[0])]!r}")
+            self._refuse(f"{len(unknown)} words that they lack, such as {words.terms[int(unknown[0])]!r}")
         if len(rows) > self.documents:
             self._refuse(f"{len(rows)} items where they counted {self.documents}")
         moved = numbers.astype(np.int32)[rows.columns]
-        if (np.bincount(moved, minlength=self.bag.dim) > self.frequencies).any():
+        if (np.bincount(moved, minlength=self.words.dim) > self.frequencies).any():
             self._refuse("a word in more items than they counted")
-        return SparseRows(rows.offsets, moved, rows.values, self.bag.dim)
+        return SparseRows(rows.offsets, moved, rows.values, self.words.dim)
 
     def over_lists(self, rows: SparseRows, places: NDArray[np.int32]) -> SparseRows:
         """Return rows over terms as rows over the lists of a catalog in several languages: see `LanguageCounts`."""
@@ -418,10 +418,10 @@ class Statistics(Artifact):
             raise InputError(f"`languages` must be given exactly for several languages. Got {several} of them.")
         if counts is None:
             return
-        if counts.count != several or (len(counts.keys) and counts.keys[-1] >= several * self.bag.dim):
-            raise InputError(f"`languages` must count {several} languages and {self.bag.dim} terms. Got others.")
+        if counts.count != several or (len(counts.keys) and counts.keys[-1] >= several * self.words.dim):
+            raise InputError(f"`languages` must count {several} languages and {self.words.dim} terms. Got others.")
         same = counts.documents.sum() == self.documents and counts.lengths.sum() == self.length
-        if not same or not np.array_equal(counts.totals(self.bag.dim), self.frequencies):
+        if not same or not np.array_equal(counts.totals(self.words.dim), self.frequencies):
             raise InputError("`languages` must add up to the counts of all items. Got others.")
 
     def _refuse(self, got: str) -> NoReturn:
@@ -432,7 +432,7 @@ class Statistics(Artifact):
 
     def _write(self, writer: ArtifactWriter) -> None:
         writer.parameters(documents=self.documents, length=self.length)
-        writer.child("bag", self.bag)
+        writer.child("words", self.words)
         writer.array("frequencies", self.frequencies)
         if self.languages is not None:
             for name, values in self.languages.arrays.items():
@@ -440,13 +440,13 @@ class Statistics(Artifact):
 
     @classmethod
     def _read(cls, reader: ArtifactReader) -> Self:
-        bag, frequencies = reader.child("bag", BagOfWords), reader.array("frequencies", np.int64)
+        words, frequencies = reader.child("words", BagOfWords), reader.array("frequencies", np.int64)
         documents, length = reader.parameter("documents", int), reader.parameter("length", (int, float))
-        if len(bag.analyzer.languages) < 2:
-            return cls(bag, frequencies, documents, length)
+        if len(words.analyzer.languages) < 2:
+            return cls(words, frequencies, documents, length)
         try:
             counts = LanguageCounts(**{name: reader.array(f"language_{name}", kind) for name, kind in ARRAYS.items()})
-            return cls(bag, frequencies, documents, length, counts)
+            return cls(words, frequencies, documents, length, counts)
         except InputError as error:
             raise FormatError(f"{reader.path}: {error}") from error
 

@@ -54,7 +54,7 @@ class ColdItemBoost(Retriever):
     ColdItemBoost(0 of 2 items)
     """
 
-    kind = "unclicked"
+    kind = "cold-item-boost"
     scale = "scaled"
     generates_candidates = False
     tracks_clicks = True
@@ -66,7 +66,7 @@ class ColdItemBoost(Retriever):
         if len(units) and units.min() < 0:
             raise InputError("Only clicks that are there can be taken away. Got more than there are.")
         self._items, self.units = items, units
-        noted(self, Recipe("unclicked", {}))
+        noted(self, Recipe("cold_item_boost", {}))
 
     @classmethod
     def of(cls, clicks: Any, items: Strings) -> Self:
@@ -85,7 +85,7 @@ class ColdItemBoost(Retriever):
         return int(self.units.nbytes)
 
     @property
-    def highest(self) -> float:  # type: ignore[override]
+    def max_score(self) -> float:  # type: ignore[override]
         """1 as long as there is an item without clicks."""
         return float(len(self.numbers) > 0)
 
@@ -151,7 +151,7 @@ class ColdItemBoost(Retriever):
             raise FormatError(f"{reader.path / 'units.npy'}: {error}") from error
 
 
-@builds("unclicked", data="dataset")
+@builds("cold_item_boost", data="dataset")
 def cold_item_boost(dataset: Dataset) -> ColdItemBoost:
     """Return the items of a dataset that have no clicks, as a term of a sum.
 

@@ -103,6 +103,11 @@ class Dense(RowSpaceRetriever):
             options["storage"] = "float32"
         return make_index(self.index.kind, rows, **options)
 
+    @property
+    def takes_items(self) -> bool:
+        """Whether its index is one of codes; any other is built anew."""
+        return isinstance(self.index, PqIndex)
+
     def with_items(self, items: Mapping[str, str] | Iterable[tuple[str, str]]) -> Self:
         """Return a retriever that also knows these items, whose ids must be new; nothing is trained.
 

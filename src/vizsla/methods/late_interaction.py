@@ -62,6 +62,7 @@ class LateInteraction(Retriever):
 
     kind = "late-interaction"
     scale = "late interaction"
+    encoder: Encoder
 
     @validate_args
     def __init__(self, encoder: Encoder, tokens: TokenVectors):
@@ -102,11 +103,14 @@ class LateInteraction(Retriever):
             return self._kept(type(self)(self.encoder.with_encoder(encoder), self.tokens))
         raise InputError(f"`encoder` must be {self.encoder.fingerprint!r}. Got {encoder.fingerprint!r}.")
 
+    def _given_encoder(self, encoder: Encoder) -> Self:
+        return self.with_encoder(encoder)
+
     def _search(self, queries: Queries, k: int, filter: Filter | None, threads: int) -> Candidates:
         asked = self._query_tokens(queries)
         numbers = np.arange(len(self.items), dtype=np.int32) if filter is None else filter.numbers
         rows = [numbers if says else numbers[:0] for says in asked.says().tolist()]
-        everything = Candidates.matches(rows, catalog=self.items)
+        everything = Candidates.from_rows(rows, catalog=self.items)
         scored = self._score(queries, everything, filter, threads)
         return everything.with_scores(scored, k=k).with_stats(scored.stats.with_exact(True))
 

@@ -67,7 +67,7 @@ def explain_tfidf(score: float, encoder: NgramTfidf, index: InvertedIndex, queri
     row: SparseRows = queries.encoded(encoder)  # type: ignore[assignment]
     count = len(row.columns)
     alone = SparseRows(np.arange(count + 1), row.columns, row.values, row.width)
-    shares = index.scores(alone, Candidates.matches([np.array([item], np.int32)] * count)).scores.astype(float)
+    shares = index.scores(alone, Candidates.from_rows([np.array([item], np.int32)] * count)).scores.astype(float)
     order = np.argsort(-shares, kind="stable")
     shared = order[: int(np.count_nonzero(shares))]
     parts = [

@@ -15,7 +15,7 @@ import numpy as np
 
 from vizsla.base.queries import Queries
 from vizsla.base.scorer import Scorer, unwrapped
-from vizsla.core.candidates import Candidates, PairScores, Stats, chosen_pairs
+from vizsla.core.candidates import Candidates, PairScores, Stats
 from vizsla.core.validation import validate_args
 from vizsla.data.filter import Filter
 from vizsla.errors import CompositionError, InputError, ScorerError, check_positive
@@ -222,11 +222,11 @@ class ScoreCache(WrappedScorer):
         Past queries can so become further anchors: see `reused_anchors`.
         """
         asked = Queries.of(queries)
-        every = Candidates.matches([np.arange(len(self.items), dtype=np.int32)] * len(asked), catalog=self.items)
+        every = Candidates.from_rows([np.arange(len(self.items), dtype=np.int32)] * len(asked), catalog=self.items)
         pairs, _, places = _distinct(*self._text_scorer.pairs(asked, every))
         scores = self._store.get(self._text_scorer.fingerprint, pairs)[places]
         stored = np.flatnonzero(~np.isnan(scores))
-        return chosen_pairs(every, stored).with_scores(PairScores(scores[stored], Stats()))
+        return every.select(stored).with_scores(PairScores(scores[stored], Stats()))
 
     def clear(self) -> None:
         """Forget all scores of this scorer; those of others in the same file stay."""
@@ -243,14 +243,14 @@ class ScoreCache(WrappedScorer):
         pairs, first, places = _distinct(*self._text_scorer.pairs(queries, candidates))
         scores = np.full(len(pairs), np.nan, np.float32)
         missing = self._look_up(pairs, scores, np.arange(len(pairs)))
-        self.wrapped._afford(queries, np.diff(chosen_pairs(candidates, first[missing]).offsets))
+        self.wrapped._afford(queries, np.diff(candidates.select(first[missing]).offsets))
         stats = Stats()
         for start in range(0, len(missing), self.chunk):
             chunk = missing[start : start + self.chunk]
             if start:  # another process may have stored some of them while the chunk before was scored
                 chunk = self._look_up(pairs, scores, chunk)
             if len(chunk):
-                asked, wanted = chosen_pairs(candidates, first[chunk]), [pairs[at] for at in chunk.tolist()]
+                asked, wanted = candidates.select(first[chunk]), [pairs[at] for at in chunk.tolist()]
                 scored = self._kept(queries, asked, wanted, filter, threads)
                 scores[chunk], stats = scored.scores, stats + scored.stats
         return PairScores(scores[places], stats)

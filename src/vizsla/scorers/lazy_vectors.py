@@ -212,15 +212,18 @@ class LateParametric(TextScorer):
     Examples
     --------
     >>> from tempfile import TemporaryDirectory
-    >>> from vizsla import FunctionEncoder, bag
+    >>> from vizsla import tokens
+    >>> from vizsla.encoders import FunctionEncoder
     >>> folder, items = TemporaryDirectory(), {"a": "a fig tree", "b": "a fig", "c": "a car"}
     >>> lengths = FunctionEncoder(lambda texts: [[len(t)] for t in texts], dim=1, name="length")
     >>> late = LateParametric(lengths, items, Path(folder.name) / "vectors.db")
-    >>> (bag(items) >> late)("fig").ids, late
+    >>> (tokens(items) >> late)("fig").ids, late
     ([['a', 'b']], LateParametric(2 of 3 items encoded))
     >>> late.close()
     >>> folder.cleanup()
     """
+
+    encoder: Encoder
 
     @validate_args
     def __init__(self, encoder: Encoder, texts: Any, path: str | Path, *, chunk: int = 64):
@@ -277,12 +280,12 @@ class LateParametric(TextScorer):
         return scored
 
     def _explain(self, queries: Queries, item: int, filter: Filter | None) -> Explanation:
-        said, bag = super()._explain(queries, item, filter), getattr(self.encoder, "bag", None)
-        if not isinstance(bag, BagOfWords):
+        said, words = super()._explain(queries, item, filter), getattr(self.encoder, "words", None)
+        if not isinstance(words, BagOfWords):
             return said
         given = SparseRows.of(self._vectors(self._item_texts(np.array([item], np.int32))))
         asked = SparseRows.of(queries.encoded(self.encoder))
-        parts = token_shares(bag, queries.texts[0], asked, given)
+        parts = token_shares(words, queries.texts[0], asked, given)
         return Explanation(said.score, "learned tokens, query × item, encoded when first found", parts)
 
     def _vectors(self, texts: list[str]) -> Rows:

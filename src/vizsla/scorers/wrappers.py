@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from vizsla._internal.forking import ForkLock
 from vizsla.base.queries import Queries
 from vizsla.base.scorer import Scorer
-from vizsla.core.candidates import Candidates, PairScores, Stats, chosen_pairs
+from vizsla.core.candidates import Candidates, PairScores, Stats
 from vizsla.core.strings import Strings
 from vizsla.core.validation import validate_args
 from vizsla.data.filter import Filter
@@ -36,14 +36,14 @@ class WrappedScorer(Scorer):
     def __init__(self, scorer: Scorer):
         if not isinstance(scorer, Scorer):
             raise CompositionError(f"`scorer` must be a Scorer. Got {type(scorer).__name__}.")
-        if scorer.composed or scorer.scale == "none":
+        if scorer.is_composite or scorer.scale == "none":
             name = type(self).__name__
             raise CompositionError(
                 f"A {name} must stand around the one scorer that makes the calls. Got {scorer}: write "
                 f"a >> {name}(scorer, …)."
             )
         self.wrapped, self.scale, self.model_calls = scorer, scorer.scale, scorer.model_calls
-        self.highest = scorer.highest
+        self.max_score = scorer.max_score
 
     @property
     def items(self) -> Strings:
@@ -322,7 +322,7 @@ class Retrying(WrappedScorer):
                 if failed >= self.attempts:
                     _tell(failure, scores)
                     raise
-                left = chosen_pairs(left, np.arange(len(known), len(left.items)))
+                left = left.select(np.arange(len(known), len(left.items)))
                 self._sleep(self._pause(failed - 1, failure))
 
     def _bill(self, failure: Exception, asked: Candidates) -> Stats:

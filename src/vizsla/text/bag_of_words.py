@@ -95,7 +95,7 @@ class BagOfWords(Encoder, Artifact):
     [2, 4]
     """
 
-    kind = "bag"
+    kind = "bag-of-words"
     sparse = True
     dim: int = 0
     """The number of terms."""
@@ -220,7 +220,7 @@ class BagOfWords(Encoder, Artifact):
         """Changes with the analyzer, its stop words, and the vocabulary."""
         tables = (self.terms.fingerprint, self.forms.fingerprint, sorted(self.analyzer.dropped))
         text = repr((self.analyzer.to_dict(), tables)).encode() + self.term_of_form.tobytes()
-        return f"bag:{_native.checksum(np.frombuffer(text, np.uint8)):016x}"
+        return f"bag-of-words:{_native.checksum(np.frombuffer(text, np.uint8)):016x}"
 
     @property
     def nbytes(self) -> int:

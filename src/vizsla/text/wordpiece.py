@@ -107,7 +107,7 @@ def _text(path: Path) -> str:
 
 
 SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
-"""BERT's own: found in a text as they are written, and never counted in a bag."""
+"""BERT's own: found in a text as they are written, and never counted."""
 MOST_CHARS = 10_000
 Ids = tuple[NDArray[np.int64], NDArray[np.int32]]
 
@@ -335,7 +335,7 @@ class WordPiece(Analyzer):
 
 
 class _Lookup:
-    """Counts of tokens for a bag, in the shape of the native look-up of words: nothing is unknown."""
+    """Counts of tokens for a BagOfWords, in the shape of the native look-up of words: nothing is unknown."""
 
     def __init__(self, model: _native.WordPiece):
         self._model = model

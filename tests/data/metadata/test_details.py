@@ -30,7 +30,7 @@ def test_metadata_and_texts_are_saved_and_come_back(search, tmp_path) -> None:
     assert details.of(0) == {"title": "Fig", "price": 3.5, "brand": "Ace", "fresh": True, "tags": ["x"]}
     assert details.of(2) == {"day": "2024-05-01"}
     assert details.text(1) == "Pear a green pear"
-    assert loaded("pear").known(0, ["price", "text"]) == [{"price": 7, "text": "Pear a green pear"}]
+    assert loaded("pear").metadata(0, ["price", "text"]) == [{"price": 7, "text": "Pear a green pear"}]
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,10 @@ def test_compositions_know_what_their_parts_know(search, tmp_path) -> None:
     both = plain | search
     assert both("fig", where=vizsla.where("price<5")).ids == [["f"]]
     found = vizsla.load(both.save(tmp_path / "union"))("fig")
-    assert {id: row.get("price") for id, row in zip(found.ids[0], found.known(0), strict=True)} == {"x": None, "f": 3.5}
+    assert {id: row.get("price") for id, row in zip(found.ids[0], found.metadata(0), strict=True)} == {
+        "x": None,
+        "f": 3.5,
+    }
 
 
 def test_parts_over_one_catalog_share_their_details(search, tmp_path) -> None:
@@ -78,7 +81,7 @@ def test_parts_over_one_catalog_share_their_details(search, tmp_path) -> None:
 def test_items_that_come_and_go_take_their_details_along() -> None:
     search = vizsla.tfidf(vizsla.Dataset.of(FRUIT))
     more = search.with_items(vizsla.Dataset.of([{"id": "k", "text": "a fig kiwi", "price": 2}]))
-    assert {"price": 2} in more("fig").known(0)
+    assert {"price": 2} in more("fig").metadata(0)
     left = more.without_items(["f"])
     assert left(ALL, where=vizsla.where("price<5")).ids == [["k"]]
 

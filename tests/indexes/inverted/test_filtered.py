@@ -92,8 +92,8 @@ def test_restricted_keeps_scores_to_the_last_bit():
     index, queries = InvertedIndex.build(csr_array(impacts)), csr_array(random_queries(8, 4, 7, whole=False))
     kept = np.sort(np.random.default_rng(0).permutation(3000)[:200]).astype(np.int32)
     part = index.restricted(kept)
-    every = Candidates.matches([kept] * 4)
-    own = Candidates.matches([np.arange(200, dtype=np.int32)] * 4)
+    every = Candidates.from_rows([kept] * 4)
+    own = Candidates.from_rows([np.arange(200, dtype=np.int32)] * 4)
     assert part.scores(queries, own).scores.tolist() == index.scores(queries, every).scores.tolist()
     assert (part.to_csr() != index.to_csr()[kept]).nnz == 0
     assert len(index.restricted(np.zeros(0, np.int32))) == 0

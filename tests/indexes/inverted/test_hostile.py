@@ -114,7 +114,7 @@ def test_unsound_query_rows(offsets, terms, weights):
     with pytest.raises(InputError):
         make().search(rows, 3)
     with pytest.raises(InputError):
-        make().score(rows, Candidates.matches([np.array([0], np.int32)] * max(len(offsets) - 1, 0)))
+        make().score(rows, Candidates.from_rows([np.array([0], np.int32)] * max(len(offsets) - 1, 0)))
 
 
 @pytest.mark.parametrize("absent", [[-1.0, 0.0], [np.nan, 0.0], [0.0, np.inf], [1.0], [1.0, 1.0, 1.0]], ids=str)
@@ -129,7 +129,7 @@ def test_shares_of_absent_terms_that_would_overflow():
     with pytest.raises(InputError, match="overflow"):
         index.search(rows, 3)
     with pytest.raises(InputError, match="overflow"):
-        index.score(rows, Candidates.matches([np.array([0], np.int32)]))
+        index.score(rows, Candidates.from_rows([np.array([0], np.int32)]))
 
 
 def test_other_wrong_arguments():
@@ -144,9 +144,9 @@ def test_other_wrong_arguments():
         with pytest.raises(InputError):
             index.search(query, 3, filter=mask)
     with pytest.raises(InputError, match="an item below"):
-        index.score(query, Candidates.matches([np.array([3], np.int32)]))
+        index.score(query, Candidates.from_rows([np.array([3], np.int32)]))
     with pytest.raises(InputError, match="a row for each"):
-        index.score(query, Candidates.matches([np.array([0], np.int32)] * 2))
+        index.score(query, Candidates.from_rows([np.array([0], np.int32)] * 2))
 
 
 @pytest.mark.parametrize(

@@ -13,11 +13,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import vizsla
-from vizsla import AnyLanguage, bm25
+from vizsla import bm25
 from vizsla.compose.shards import shards
 from vizsla.errors import FormatError, InputError
 from vizsla.methods.bm25_mixed import CACHED, OWN_LANGUAGE, PRIOR
 from vizsla.methods.bm25_statistics import VARIANTS, LanguageCounts, Statistics
+from vizsla.text import AnyLanguage
 from vizsla.text.languages import STOP_WORDS, clear_language
 from vizsla.text.stemming import light_stems, roots
 
@@ -72,7 +73,7 @@ def scores(search, query):
 
 def test_counts_are_kept_by_language(search):
     """English items hold `run dog`, `dog war` and `cat roof`; German ones `running gag katz` and `haus hund`."""
-    counts, terms = search.statistics.languages, search.bag.terms
+    counts, terms = search.statistics.languages, search.words.terms
     held = {
         (terms[term], BOTH.languages[place]): count
         for term, place, count in zip(counts.terms, counts.languages, counts.frequencies.tolist(), strict=True)
@@ -119,7 +120,7 @@ def test_stop_words_of_both_sides_count(search):
     assert search("war").ids == search("what is the war").ids == [["en dog"]]
     assert search("was war das").ids == search("the und der").ids == [[]]
     german = bm25({"a": "was war das für ein hund", "b": "das war der hund und die katze"}, analyzer=BOTH)
-    assert "war" not in german.bag.terms or german("war").ids == [[]]
+    assert "war" not in german.words.terms or german("war").ids == [[]]
 
 
 def test_one_language_of_a_mixed_catalog_ranks_as_it_does_alone():
@@ -306,7 +307,7 @@ def test_counts_of_items_that_go_are_the_difference(kept, gone):
     """Whole numbers that add up: what is left after a deletion is the sum less what the deleted items had."""
     both = Statistics.of([*kept, *gone], analyzer=BOTH)
     left, less = Statistics.of(kept, analyzer=BOTH).languages, Statistics.of(gone, analyzer=BOTH)
-    numbers = both.bag.terms.find_all(less.bag.terms)
+    numbers = both.words.terms.find_all(less.words.terms)
     difference = dict(zip(both.languages.keys.tolist(), both.languages.frequencies.tolist(), strict=True))
     theirs = less.languages
     moved = (numbers[theirs.terms] * theirs.count + theirs.languages).tolist()
@@ -327,7 +328,7 @@ def test_files_keep_the_counts_and_damage_is_told(search, tmp_path: Path):
     )
     counts = search.statistics.languages
     wrong = LanguageCounts(counts.keys[1:], counts.frequencies[1:], counts.documents, counts.lengths)
-    same = search.bag, search.frequencies, search.statistics.documents, search.statistics.length
+    same = search.words, search.frequencies, search.statistics.documents, search.statistics.length
     with pytest.raises(InputError, match="add up"):
         Statistics(*same, wrong)
     with pytest.raises(InputError, match="exactly for several languages"):
@@ -356,7 +357,7 @@ def test_clicks_move_items_of_a_mixed_catalog(variant):
     """PEFA moves rows of lists: a word that no item holds finds what was clicked for it, in both languages."""
     search = bm25(ITEMS, analyzer=BOTH, variant=variant)
     clicks = [("unseenword running", "de haus"), ("unseenword", "de haus"), ("canine", "en dog")]
-    moved = vizsla.pefa_xs(search, clicks, weight=0.5, calibrated=False)
+    moved = vizsla.pefa(search, clicks, variant="xs", weight=0.5, calibrated=False)
     assert moved("unseenword").ids == [["de haus"]] and moved("canine").ids == [["en dog"]]
     for query in ("unseenword running", "what is the canine dog"):
         found = moved(query, k=9)

@@ -128,7 +128,7 @@ def test_scores_of_all_items_are_the_exhaustive_ones():
     every = np.random.default_rng(0).permutation(3000).astype(np.int32)
     from vizsla.core.candidates import Candidates
 
-    scored = index.score(csr_array(weights), Candidates.matches([every]))
+    scored = index.score(csr_array(weights), Candidates.from_rows([every]))
     scores, _ = exhaustive(impacts, weights[0])
     assert scored.scores.tolist() == scores[scored.items].tolist()
     assert sorted(scored.items.tolist()) == list(range(3000))

@@ -35,7 +35,7 @@ def test_scores_are_those_of_the_search_in_any_order(bits, opq):
     index = made(bits, opq=opq)
     scores = twin_scores(index, queries())
     asked = np.random.default_rng(1).permutation(1500)[:40].astype(np.int32)
-    given = Candidates.matches([asked] * 7)
+    given = Candidates.from_rows([asked] * 7)
     assert index.scores(queries(), given).scores.reshape(7, 40).tolist() == scores[:, given.row(0)[0]].tolist()
 
 

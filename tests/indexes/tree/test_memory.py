@@ -27,7 +27,7 @@ pick = np.random.default_rng(0)
 layers, items = make_tree(pick, [60, 60, 60], least=40)
 index = TreeIndex.build(layers, items, make_matchers(pick, layers, density=0.9), dim=DIM)
 queries = make_queries(pick, 50)
-ask = lambda: index.scores(queries, Candidates.matches([pick.choice(len(index), 3) for _ in range(50)]))
+ask = lambda: index.scores(queries, Candidates.from_rows([pick.choice(len(index), 3) for _ in range(50)]))
 ask()
 before, counted = resident(), index.nbytes
 while index.nbytes == counted:

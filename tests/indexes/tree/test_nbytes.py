@@ -21,7 +21,7 @@ def test_leaves_by_item_count_from_when_they_are_made(weights):
     index.search(queries, 10)
     assert index.nbytes == given + ways
     for _ in range(100):
-        index.scores(queries, Candidates.matches([pick.choice(len(index), 3) for _ in range(20)]))
+        index.scores(queries, Candidates.from_rows([pick.choice(len(index), 3) for _ in range(20)]))
     read_behind = 64
     by_item = 16 * (len(items) + 1) + len(matchers[-1].values) * (4 + WEIGHTS[weights]) + read_behind
     assert index.nbytes == given + ways + by_item

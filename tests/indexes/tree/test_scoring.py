@@ -29,7 +29,7 @@ def test_scores_are_the_searchs_before_and_after_rows_by_item_are_made(fanouts, 
     everything = index.with_effort(len(index)).search(queries, len(index)).to_csr(items=len(index)).toarray()
     for round in range(60):  # rows by item are made on the way
         chosen = [pick.choice(len(index), 1 + round % 7) for _ in range(20)]  # some items twice
-        scored = index.scores(queries, Candidates.matches(chosen))
+        scored = index.scores(queries, Candidates.from_rows(chosen))
         assert scored.scores.tolist() == [s for row, some in enumerate(chosen) for s in everything[row, some].tolist()]
 
 
@@ -51,7 +51,7 @@ def test_features_that_share_their_lower_bits_are_told_apart():
     truth = near.with_effort(len(near)).search(near_queries, len(near)).to_csr(items=len(near)).toarray()
     for _ in range(60):  # rows by item are made on the way
         chosen = [pick.choice(len(far), 5) for _ in range(20)]
-        scored = far.scores(far_queries, Candidates.matches(chosen))
+        scored = far.scores(far_queries, Candidates.from_rows(chosen))
         assert scored.scores.tolist() == [s for row, some in enumerate(chosen) for s in truth[row, some].tolist()]
 
 
@@ -61,7 +61,7 @@ def test_scores_are_the_twins():
     truth = twin_scores(layers, items, matchers, queries, "l2-hinge")
     for _ in range(20):
         chosen = [pick.permutation(len(index))[:5].astype(np.int32) for _ in range(30)]
-        scores = index.scores(queries, Candidates.matches(chosen)).scores.reshape(30, 5)
+        scores = index.scores(queries, Candidates.from_rows(chosen)).scores.reshape(30, 5)
         assert scores == pytest.approx(np.take_along_axis(truth, np.array(chosen), axis=1), rel=1e-4, abs=1e-4)
 
 
@@ -79,7 +79,7 @@ def test_features_in_any_order_are_added_as_they_come():
 def test_threads_change_no_score():
     index, _, _, _, pick = make_index(4, (6, 40))
     queries = make_queries(pick, 200)
-    chosen = Candidates.matches([pick.permutation(len(index))[: row % 9].astype(np.int32) for row in range(200)])
+    chosen = Candidates.from_rows([pick.permutation(len(index))[: row % 9].astype(np.int32) for row in range(200)])
     for _ in range(5):
         one, two = index.scores(queries, chosen), index.scores(queries, chosen, threads=2)
         assert one.scores.tolist() == two.scores.tolist() and two.stats.scored == len(chosen.items)
@@ -88,13 +88,13 @@ def test_threads_change_no_score():
 def test_wrong_candidates_are_refused():
     index, _, _, _, pick = make_index(5, (3, 4))
     queries = make_queries(pick, 2)
-    two = Candidates.matches([np.array([0], np.int32), np.array([len(index)], np.int32)])
+    two = Candidates.from_rows([np.array([0], np.int32), np.array([len(index)], np.int32)])
     with pytest.raises(InputError, match="must be an item below"):
         index.scores(queries, two)
     with pytest.raises(InputError, match="a row for each of 1 queries"):
         index.scores(queries[[0]], two)
     with pytest.raises(InputError, match="threads"):
-        index.scores(queries[[0]], Candidates.matches([np.array([0], np.int32)]), threads=0)
+        index.scores(queries[[0]], Candidates.from_rows([np.array([0], np.int32)]), threads=0)
 
 
 @pytest.mark.parametrize("threads", [1, 2])

@@ -106,7 +106,7 @@ def test_a_query_without_features_finds_nothing_and_scores_the_bias():
     index = TreeIndex.build(layers, items, matchers, dim=DIM)
     empty = csr_array((1, DIM), dtype=np.float32)
     assert len(index.search(empty, 3).items) == 0
-    scored = index.score(empty, Candidates.matches([np.arange(len(index), dtype=np.int32)]))
+    scored = index.score(empty, Candidates.from_rows([np.arange(len(index), dtype=np.int32)]))
     assert scored.to_csr().toarray() == pytest.approx(twin_scores(layers, items, matchers, empty), rel=1e-4)
 
 
@@ -176,8 +176,8 @@ def test_wrong_queries_are_refused():
         lambda: index.with_effort(0).search(query, 1),
         lambda: index.search(query, 1, filter=np.ones(99, bool)),
         lambda: index.search(csr_array(np.full((1, DIM), np.nan, np.float32)), 1),
-        lambda: index.score(query, Candidates.matches([np.array([len(index)], np.int32)])),
-        lambda: index.score(query, Candidates.matches([])),
+        lambda: index.score(query, Candidates.from_rows([np.array([len(index)], np.int32)])),
+        lambda: index.score(query, Candidates.from_rows([])),
     ):
         with pytest.raises(InputError):
             call()

@@ -199,7 +199,7 @@ def test_its_own_rows_indexed_again_answer_to_the_last_bit(variant):
     query = "fig tree apple w1 w2 x x"
     again = search.index_rows(search.item_rows())
     assert again.search(search.encode(query), 20) == search.index.search(search.encode(query), 20)
-    grown = search.bag.grown(["a new word"])
+    grown = search.words.grown(["a new word"])
     wider = search.item_rows()
     wider.resize((len(search.items), grown.dim))
     assert search.index_rows(wider).search(grown.queries([query]), 20) == again.search(search.encode(query), 20)

@@ -26,7 +26,7 @@ analyzers = st.sampled_from(ANALYZERS)
 
 
 def counts(found: Statistics) -> dict[str, int]:
-    return dict(zip(found.bag.terms, found.frequencies.tolist(), strict=True))
+    return dict(zip(found.words.terms, found.frequencies.tolist(), strict=True))
 
 
 @given(catalogs, analyzers)
@@ -44,7 +44,7 @@ def test_merged_they_are_those_of_both(one: list[str], two: list[str], analyzer:
     a, b = Statistics.of(one, analyzer=analyzer), Statistics.of(two, analyzer=analyzer)
     both, swapped = a.merged(b), b.merged(a)
     assert both == Statistics.of([*one, *two], analyzer=analyzer)
-    assert list(both.bag.terms) == list(bm25([*one, *two], analyzer=analyzer).bag.terms)
+    assert list(both.words.terms) == list(bm25([*one, *two], analyzer=analyzer).words.terms)
     assert counts(both) == counts(swapped)
     assert (both.documents, both.length) == (swapped.documents, swapped.length)
 
@@ -103,8 +103,8 @@ LIES: dict[str, dict[str, Any]] = {
 def test_lies_are_refused(tmp_path: Path, lie: dict[str, Any]) -> None:
     fields = {"frequencies": GOOD.frequencies, "documents": GOOD.documents, "length": GOOD.length, **lie}
     with pytest.raises(InputError, match="must be"):
-        Statistics(GOOD.bag, **fields)
-    false = Statistics(GOOD.bag, GOOD.frequencies, GOOD.documents, GOOD.length)
+        Statistics(GOOD.words, **fields)
+    false = Statistics(GOOD.words, GOOD.frequencies, GOOD.documents, GOOD.length)
     for name, value in lie.items():
         setattr(false, name, value)
     with pytest.raises(FormatError, match=str(tmp_path)):
@@ -113,6 +113,6 @@ def test_lies_are_refused(tmp_path: Path, lie: dict[str, Any]) -> None:
 
 def test_an_index_over_more_items_than_were_counted_is_refused(tmp_path: Path) -> None:
     index = bm25({"a": "fig", "b": "fig", "c": "pear"})
-    index.statistics = Statistics(index.bag, np.minimum(index.frequencies, 1), 1, 3)
+    index.statistics = Statistics(index.words, np.minimum(index.frequencies, 1), 1, 3)
     with pytest.raises(FormatError, match="must count all 3 items"):
         vizsla.load(index.save(tmp_path / "index"))

@@ -177,7 +177,7 @@ def _adds_up(why):
 
 def test_what_was_not_bought_is_estimated_and_the_answer_says_so():
     search = adacur(CountedScorer("one"), _all_anchors(), budget=10, rounds=5)
-    everything = Candidates.matches([np.arange(60, dtype=np.int32)], catalog=search.items)
+    everything = Candidates.from_rows([np.arange(60, dtype=np.int32)], catalog=search.items)
     scored = search.score(QUERIES[0], everything)
     assert scored.stats.model_calls == 10 and scored.stats.estimated == 50
     trace, exact = search.trace(QUERIES[0]), full(QUERIES)[0]
@@ -198,7 +198,7 @@ def test_a_composition_over_estimates_is_not_called_exact():
 def test_re_ranking_takes_what_it_did_not_score_for_the_least_that_it_did():
     search = rerank(CHEAP[0], CountedScorer("one"), budget=3)
     found = search(QUERIES[0])
-    everything = Candidates.matches([np.arange(60, dtype=np.int32)], catalog=search.items)
+    everything = Candidates.from_rows([np.arange(60, dtype=np.int32)], catalog=search.items)
     scored = search.score(QUERIES[0], everything)
     assert scored.stats.model_calls == 3 and scored.stats.estimated == 57
     assert scored.row(0)[1][3:].tolist() == [found[0][2].score] * 57

@@ -9,7 +9,7 @@ import pytest
 
 from tests.methods.fusion.logs import ITEMS, knows, log_of, noise, opposed, text
 from tests.support.table_retriever import TableRetriever
-from vizsla import fuse, learn_fusion, load
+from vizsla import fuse, load
 from vizsla.base.encoder import FunctionEncoder
 from vizsla.compose import Sum
 from vizsla.data.dataset import Dataset
@@ -17,8 +17,9 @@ from vizsla.errors import CompositionError, InputError
 from vizsla.learning.selection import ChoiceWarning
 from vizsla.methods.bm25 import bm25
 from vizsla.methods.dense import dense
+from vizsla.methods.fusion import learn_fusion
 from vizsla.methods.pefa import pefa_xs
-from vizsla.methods.xrlinear.train_xrlinear import train_xrlinear
+from vizsla.methods.xrlinear.build import xrlinear
 
 QUERIES = 1200
 LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789"
@@ -105,7 +106,7 @@ def fruit_fusion(log: Dataset) -> Sum:
 
 def test_parts_that_learn_from_clicks_are_fused_saved_and_loaded(tmp_path):
     log = fruit_log()
-    search = fuse({"words": bm25(log), "tree": train_xrlinear(log)}, log)
+    search = fuse({"words": bm25(log), "tree": xrlinear(log)}, log)
     search.save(tmp_path / "fused")
     asked = log.query_texts()[1][:20]
     assert load(tmp_path / "fused")(asked, 5).to_dict() == search(asked, 5).to_dict()

@@ -8,10 +8,10 @@ import pytest
 from tests.methods.fusion.logs import ITEMS, log_of, noise, text
 from tests.methods.fusion.test_standing import COLD, SINGLES, SUM, values
 from tests.support.table_retriever import TableRetriever
-from vizsla import learn_fusion
 from vizsla.data.dataset import Dataset
 from vizsla.learning.selection import Judge
 from vizsla.methods.cold_items import ColdItemBoost
+from vizsla.methods.fusion import learn_fusion
 from vizsla.methods.fusion.rules import ColdBoostRule, SignificanceRule
 from vizsla.methods.fusion.scaling import FusionTrial
 

@@ -19,9 +19,9 @@ from vizsla.methods.jpq.train_jpq import jpq
 from vizsla.methods.pefa import pefa_max, pefa_xl, pefa_xs
 from vizsla.methods.pefa.options import XsSettings
 from vizsla.methods.pefa.xs import PefaXs
-from vizsla.methods.tokens.model import bag
+from vizsla.methods.tokens.model import tokens
 from vizsla.methods.tokens.train_tokens import train_tokens
-from vizsla.methods.xrlinear.train_xrlinear import train_xrlinear
+from vizsla.methods.xrlinear.build import xrlinear
 
 LOG = fruit_log()
 TRAIN = draw_holdout(LOG).train
@@ -40,9 +40,9 @@ def same(one, other) -> bool:
         lambda log: pefa_xs(dense(LOG, letters), log, weight=0.5, calibrated=False),
         lambda log: pefa_xs(bm25(LOG), log, weight=0.5, calibrated=False),
         lambda log: pefa_xl(dense(LOG, letters), log, **XL),
-        lambda log: pefa_xl(train_xrlinear(log, kind_shares=(1, 1, 1)), log, encoder=letters, **XL),
-        lambda log: train_xrlinear(log, C=0.5, kind_shares=(1.0, 0.5, 0.0), click_weights="none", beam=3),
-        lambda log: bm25(LOG).normalized() + train_xrlinear(log, kind_shares=(1, 1, 1)).normalized(),
+        lambda log: pefa_xl(xrlinear(log, kind_shares=(1, 1, 1)), log, encoder=letters, **XL),
+        lambda log: xrlinear(log, C=0.5, kind_shares=(1.0, 0.5, 0.0), click_weights="none", beam=3),
+        lambda log: bm25(LOG).normalized() + xrlinear(log, kind_shares=(1, 1, 1)).normalized(),
     ],
     ids=["xs", "xs over words", "xl", "xl over a tree", "tree", "sum"],
 )
@@ -64,11 +64,11 @@ def test_what_has_learned_from_no_clicks_stays_itself():
 
 
 def test_a_loaded_model_knows_how_it_was_trained(tmp_path):
-    model = train_xrlinear(LOG, max_leaf=7, threshold=0.05, encoder=None)
+    model = xrlinear(LOG, max_leaf=7, threshold=0.05, encoder=None)
     model.save(tmp_path / "tree")
     again = load(tmp_path / "tree")
     assert again.recipe == model.recipe
-    assert same(again.refit_on(TRAIN), train_xrlinear(TRAIN, max_leaf=7, threshold=0.05, **chosen(model)))
+    assert same(again.refit_on(TRAIN), xrlinear(TRAIN, max_leaf=7, threshold=0.05, **chosen(model)))
     assert same(again.refit_on(LOG), model)
 
 
@@ -77,25 +77,25 @@ def chosen(model) -> dict:
 
 
 def test_a_model_of_an_encoder_of_ones_own_keeps_it():
-    model = train_xrlinear(LOG, encoder=letters)
-    assert same(model.refit_on(TRAIN), train_xrlinear(TRAIN, encoder=letters))
+    model = xrlinear(LOG, encoder=letters)
+    assert same(model.refit_on(TRAIN), xrlinear(TRAIN, encoder=letters))
 
 
 def test_a_model_whose_options_are_no_plain_values_is_refused():
-    model = train_xrlinear(LOG, tree=train_xrlinear(LOG).tree)
+    model = xrlinear(LOG, tree=xrlinear(LOG).tree)
     with pytest.raises(InputError, match="Give a function"):
         model.refit_on(TRAIN)
 
 
-def tokens(log):
-    return train_tokens(bag(log), log, epochs=1)
+def learned_tokens(log):
+    return tokens(log, epochs=1)
 
 
 def codes(log):
     return jpq(dense(log, letters), log, bytes=2, bits=4, share=0.5, epochs=1, stop=1)
 
 
-@pytest.mark.parametrize("build", [tokens, codes])
+@pytest.mark.parametrize("build", [learned_tokens, codes])
 def test_learned_tokens_and_codes_are_learned_again_without_a_function(build, tmp_path):
     model = build(LOG)
     assert not same(model, build(TRAIN))
@@ -121,13 +121,13 @@ def test_pefa_over_a_base_that_learned_is_built_again_with_it():
 
 
 def test_what_learned_and_takes_no_clicks_is_known():
-    assert misses_clicks(train_xrlinear(LOG, kind_shares=(1, 1, 1)))
+    assert misses_clicks(xrlinear(LOG, kind_shares=(1, 1, 1)))
     assert not misses_clicks(bm25(LOG))
     assert not takes_clicks(cold_item_boost(LOG))
 
 
 def test_what_cannot_forget_clicks_says_so():
-    learned = train_tokens(bag(LOG), LOG, epochs=1)
+    learned = train_tokens(tokens(LOG, epochs=0), LOG, epochs=1)
     with pytest.raises(InputError, match="cannot forget clicks. Give a function"):
         fuse([bm25(LOG), learned.with_table(learned.encoder)], LOG)
 
@@ -140,7 +140,7 @@ def test_a_base_or_a_prior_that_cannot_forget_is_refused_inside_of_others():
     adapted = pefa_xs(dense(LOG, letters), LOG, weight=0.5, calibrated=False)
     with pytest.raises(InputError, match="cannot be trained again"):
         PefaXs(coded, adapted.log, XsSettings(1.0), coded.index).refit_on(TRAIN)
-    tree, words = train_xrlinear(LOG, kind_shares=(1, 1, 1)), bm25(LOG)
+    tree, words = xrlinear(LOG, kind_shares=(1, 1, 1)), bm25(LOG)
     anchors = AnchorScores.of(LOG.item_ids, ASKED[:8], np.random.default_rng(0).random((8, len(LOG.items))))
     with pytest.raises(InputError, match="learned from no clicks"):
         adacur(words, anchors, budget=10, first=tree).refit_on(TRAIN)

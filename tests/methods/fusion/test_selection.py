@@ -7,9 +7,9 @@ import pytest
 
 from tests.learning.steps import gains
 from tests.support.table_retriever import TableRetriever
-from vizsla import learn_fusion
 from vizsla.data.dataset import Dataset
 from vizsla.learning.selection import Judge
+from vizsla.methods.fusion import learn_fusion
 from vizsla.methods.fusion.rules import ROUNDS, SignificanceRule, cross_fitted, is_sound, protected, select
 from vizsla.methods.fusion.scaling import FusionTrial, alone
 

@@ -107,7 +107,7 @@ def test_ctrl_c_keeps_the_best_so_far(tmp_path, capsys, monkeypatch):
 
     monkeypatch.setattr(LiveLine, "__call__", interrupt)
     texts = [f"{color} {thing}" for color in ("red", "blue", "green") for thing in "abcdefghij"]
-    vizsla.dense(texts, vizsla.LsaEncoder.fit(texts, dim=8)).save(tmp_path / "lsa")
+    vizsla.dense(texts, vizsla.encoders.LsaEncoder.fit(texts, dim=8)).save(tmp_path / "lsa")
     (tmp_path / "clicks.tsv").write_text("".join(f"{text} x\t{number}\n" for number, text in enumerate(texts)))
     how = ["--bytes", "2", "--bits", "4", "--epochs", "9", "--stop", "9"]
     files = ["--clicks", str(tmp_path / "clicks.tsv"), "-o", str(tmp_path / "kept")]
@@ -121,7 +121,7 @@ def test_the_shell_trains_without_clicks(tmp_path, capsys, given):
     """From a log of queries, or from pieces of the texts of a data set that has no clicks."""
     colors = ("red", "blue")
     texts = [f"{size} {color} {thing}" for size in ("big", "small") for color in colors for thing in "abcdefgh"]
-    vizsla.dense(texts, vizsla.LsaEncoder.fit(texts, dim=8)).save(tmp_path / "lsa")
+    vizsla.dense(texts, vizsla.encoders.LsaEncoder.fit(texts, dim=8)).save(tmp_path / "lsa")
     (tmp_path / "log.txt").write_text("red a\nblue small\nbig c\n")
     (tmp_path / "data").mkdir()
     lines = [json.dumps({"_id": str(number), "text": text}) for number, text in enumerate(texts)]
@@ -136,7 +136,9 @@ def test_the_shell_trains_without_clicks(tmp_path, capsys, given):
 
 
 def test_the_shell_wants_bytes_for_what_is_not_coded(tmp_path, capsys):
-    flat_lsa = vizsla.dense(["fig tree", "apple tree"], vizsla.LsaEncoder.fit(["fig tree", "apple tree"], dim=2))
+    flat_lsa = vizsla.dense(
+        ["fig tree", "apple tree"], vizsla.encoders.LsaEncoder.fit(["fig tree", "apple tree"], dim=2)
+    )
     flat_lsa.save(tmp_path / "lsa")
     assert main(["train", "jpq", str(tmp_path / "lsa"), "-o", str(tmp_path / "out")]) != 0
     assert "`--bytes` must be given" in capsys.readouterr().err

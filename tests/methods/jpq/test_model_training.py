@@ -183,7 +183,7 @@ def test_from_the_shell(flat, tmp_path, capsys):
 
 
 def test_what_no_model_can_be_made_of_is_refused(flat, coded, tmp_path):
-    letters = vizsla.FunctionEncoder(lambda texts: np.ones((len(texts), 32)), dim=32, name="ones")
+    letters = vizsla.encoders.FunctionEncoder(lambda texts: np.ones((len(texts), 32)), dim=32, name="ones")
     with pytest.raises(InputError, match="must be a SentenceEncoder"):
         train_jpq(Dense(coded.items, letters, coded.index), CLICKS, model=tmp_path / "new", **ONCE | {"share": 1.0})
     with pytest.raises(InputError, match="`folder` must be new"):

@@ -15,7 +15,7 @@ from vizsla.errors import InputError
 from vizsla.methods.bm25 import bm25
 from vizsla.methods.pefa import pefa, pefa_max, pefa_xl, pefa_xs
 from vizsla.methods.pefa.options import XsSettings
-from vizsla.methods.xrlinear.train_xrlinear import train_xrlinear
+from vizsla.methods.xrlinear.build import xrlinear
 
 LOG = [(CLICKED[query], item, weight) for query, item, weight in CLICKS]
 
@@ -27,17 +27,17 @@ def base_scores(base, texts: list[str]) -> np.ndarray:
 
 def twin(base, weight: float, scale: float) -> np.ndarray:
     """λ · BM25 + (1 - λ) · scale · ⟨bag of q, direction of the clicked queries' idf-weighted bags⟩."""
-    spoken = [word for query, _, _ in LOG for word in base.bag.analyzer(query)]
-    words = {word: at for at, word in enumerate(dict.fromkeys([*base.bag.terms, *spoken]))}
+    spoken = [word for query, _, _ in LOG for word in base.words.analyzer(query)]
+    words = {word: at for at, word in enumerate(dict.fromkeys([*base.words.terms, *spoken]))}
 
     def bag(text: str) -> np.ndarray:
         row = np.zeros(len(words))
-        for word, count in Counter(base.bag.analyzer(text)).items():
+        for word, count in Counter(base.words.analyzer(text)).items():
             if word in words:
                 row[words[word]] = count
         return row
 
-    documents = [set(base.bag.analyzer(text)) for text in ITEMS.values()]
+    documents = [set(base.words.analyzer(text)) for text in ITEMS.values()]
     holders = np.array([sum(word in document for document in documents) for word in words])
     holders = np.where(holders, holders, holders[holders > 0].min())  # what no item holds weighs as the rarest
     idf = np.log(1 + (len(ITEMS) - holders + 0.5) / (holders + 0.5))
@@ -134,7 +134,7 @@ def test_the_best_past_query_needs_a_dense_base():
 def test_xl_adds_votes_to_any_retriever_that_scores(method, tmp_path):
     log = Dataset.of(ITEMS, queries=CLICKED, clicks=CLICKS)
     words = bm25(ITEMS)
-    base = {"bm25": lambda: words, "xrlinear": lambda: train_xrlinear(log), "rerank": lambda: words >> words}[method]()
+    base = {"bm25": lambda: words, "xrlinear": lambda: xrlinear(log), "rerank": lambda: words >> words}[method]()
     how = {"weight": 0.4, "neighbors": 3, "votes": "mean", "near": 0.0, "scale": 2.0, "threshold": 0.0}
     found = pefa_xl(base, log, encoder=ENCODER, **how)
     past = sorted({query for query, _, _ in LOG})

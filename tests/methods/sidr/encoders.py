@@ -6,7 +6,7 @@ from functools import cache
 
 import numpy as np
 
-from tests.methods.sidr.tiny import model_folder, tiny_bag
+from tests.methods.sidr.tiny import model_folder, tiny_base
 from vizsla.encoders.sidr import SidrEncoder
 
 
@@ -16,7 +16,7 @@ def tiny_encoder() -> SidrEncoder:
     from vizsla.export.onnx import vocabulary_onnx
     from vizsla.learning.torch_vocabulary import VocabularyModel
 
-    bag = tiny_bag()
-    held = np.unique(bag.index.item_rows().columns).astype(np.int64)
+    base = tiny_base()
+    held = np.unique(base.index.item_rows().columns).astype(np.int64)
     model = vocabulary_onnx(VocabularyModel(model_folder()), held)
-    return SidrEncoder(bag.encoder, model, held, item_scale=0.5, max_tokens=12)
+    return SidrEncoder(base.encoder, model, held, item_scale=0.5, max_tokens=12)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tests.indexes import tokens_twin as bag_twin
+from tests.indexes import tokens_twin as tokens_twin
 
 CLIP, DECAY = 1.0, 0.01
 
@@ -69,7 +69,7 @@ class StepTwin:
             vectors.append(torch.tensor(case["tables"][query]) + self.kept(values, held) * self.query_scale * values)
         asked = [vector.detach().numpy() for vector in vectors]
         found = [
-            [item for item, _ in bag_twin.best(case["bags"] > 0, case["norms"], each, settings.retrieved)]
+            [item for item, _ in tokens_twin.best(case["bags"] > 0, case["norms"], each, settings.retrieved)]
             for each in asked
         ] if settings.retrieved else [[] for _ in asked]  # fmt: skip
         total = self._learned(pairs, vectors, found, bags, norms, held)
@@ -98,7 +98,7 @@ class StepTwin:
         for item in passages:
             values = self.values(case["items"][item])
             said.append(tokens * (self.kept(values, held) if settings.whole_head else 1) * values)
-            begun = bags[item] * norms[item] if settings.item_bags else 0
+            begun = bags[item] * norms[item] if settings.item_tokens else 0
             whole.append(begun + self.item_scale * self.item_factor * said[-1])
         right = np.array([[item in case["right"][query] for item in passages] for query, _ in some])
         loss = self.cross_entropy((torch.stack(vectors[: len(some)]) * tokens) @ torch.stack(whole).T, right)

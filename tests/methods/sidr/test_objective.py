@@ -7,7 +7,7 @@ import pytest
 from scipy.sparse import csr_array
 
 from tests.methods.sidr.tiny import model_folder
-from vizsla.learning.losses import BagSide, VectorSide, beta, contrastive, parametric
+from vizsla.learning.losses import TokenSide, VectorSide, beta, contrastive, parametric
 
 torch = pytest.importorskip("torch", reason="the extra neural is not installed")
 pytest.importorskip("transformers", reason="the extra neural is not installed")
@@ -58,7 +58,7 @@ def test_parametric_is_the_papers_for_learned_and_plain_queries(plain):
 def test_beta_is_the_papers_with_norms():
     queries, _, _, excluded, rng = problem(2)
     bags, norms = (rng.random((M, TOKENS)) < 0.4).astype(np.float32), rng.random(M).astype(np.float32)
-    side = BagSide(queries, csr_array(bags), norms, excluded)
+    side = TokenSide(queries, csr_array(bags), norms, excluded)
     q = torch.tensor(queries, requires_grad=True)
     loss = paper_loss(q @ torch.tensor(bags).T * torch.tensor(norms), excluded)
     loss.backward()
@@ -104,7 +104,7 @@ def test_the_exported_model_gives_the_same_values():
 def test_a_step_moves_against_the_gradient_of_the_whole_loss():
     """AdamW's first step has the gradient's sign: that of all losses together, through the transformer."""
     from tests.methods.sidr.test_train import FAST
-    from tests.methods.sidr.tiny import dataset, tiny_bag
+    from tests.methods.sidr.tiny import dataset, tiny_base
     from vizsla.learning.torch_vocabulary import VocabularyModel
     from vizsla.methods.sidr.settings import SidrSettings
     from vizsla.methods.sidr.train_sidr import _texts
@@ -112,9 +112,9 @@ def test_a_step_moves_against_the_gradient_of_the_whole_loss():
     from vizsla.methods.sidr.training_data import prepared
     from vizsla.methods.tokens.learner import ClickMatrix
 
-    bag, data = tiny_bag(), dataset()
+    base, data = tiny_base(), dataset()
     settings = SidrSettings(**{**FAST, "warm_up": 0.0, "rate": 1e-4, "head_rate": 1e-4, "bias_rate": 1e-4})
-    ready = prepared(bag, ClickMatrix.of(data, bag.items), _texts(bag, data), settings)
+    ready = prepared(base, ClickMatrix.of(data, base.items), _texts(base, data), settings)
     training = SidrTraining(VocabularyModel(model_folder()), ready.lessons, settings)
     clicks = np.arange(8)
     first = training.step(clicks)

@@ -7,13 +7,13 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from tests.methods.sidr.tiny import ITEMS, dataset, model_folder, tiny_bag
+from tests.methods.sidr.tiny import ITEMS, dataset, model_folder, tiny_base
 from vizsla.learning.selection import Choice
 from vizsla.learning.splits import table_split
 from vizsla.methods.sidr.settings import SidrSettings
 from vizsla.methods.sidr.train_sidr import (
     ALONE,
-    BESIDE_BAGS,
+    BESIDE_TOKENS,
     DEPTH,
     FACTORS,
     MOST,
@@ -34,13 +34,13 @@ TEXTS = list(ITEMS.values())
 
 @pytest.fixture(scope="module")
 def ready():
-    bag, settings = tiny_bag(), SidrSettings(**SETTINGS, table_epochs=2, folds=3, seed=4)
-    clicked = ClickMatrix.of(dataset(), bag.items)
-    return bag, clicked, settings, prepared(bag, clicked, TEXTS, settings)
+    base, settings = tiny_base(), SidrSettings(**SETTINGS, table_epochs=2, folds=3, seed=4)
+    clicked = ClickMatrix.of(dataset(), base.items)
+    return base, clicked, settings, prepared(base, clicked, TEXTS, settings)
 
 
 def test_nothing_is_learned_from_what_is_held_out(ready):
-    bag, clicked, settings, (lessons, held) = ready
+    base, clicked, settings, (lessons, held) = ready
     out = table_split(clicked.clicks, settings.seed)
     wanted = out.left(clicked.clicks)
     assert (lessons.clicks != wanted).nnz == 0 and 0 < lessons.clicks.nnz < clicked.clicks.nnz
@@ -48,16 +48,16 @@ def test_nothing_is_learned_from_what_is_held_out(ready):
     assert not np.diff(lessons.clicks.indptr)[rows].any()
     assert held.clicked.texts == [clicked.texts[row] for row in rows]
     assert held.cold.tolist() == [True] * len(out.cold) + [False] * len(out.warm)
-    table = learned_table(bag, clicked, wanted, epochs=2, seed=4)
-    rows_of_table = table.weighted(bag.encoder.bag.queries(held.clicked.texts)).toarray()
+    table = learned_table(base, clicked, wanted, epochs=2, seed=4)
+    rows_of_table = table.weighted(base.encoder.words.queries(held.clicked.texts)).toarray()
     assert (held.tables.toarray() == rows_of_table).all()
 
 
 def test_every_query_meets_the_table_of_other_folds(ready):
-    bag, clicked, _, (lessons, _) = ready
+    base, clicked, _, (lessons, _) = ready
     clicks = lessons.clicks
     found = lessons.tables.toarray()
-    assert (unseen_rows(bag, clicked, clicks, folds=3, epochs=2, seed=4).toarray() == found).all()
+    assert (unseen_rows(base, clicked, clicks, folds=3, epochs=2, seed=4).toarray() == found).all()
     # The fold of a query is that of the first item that was clicked for it, drawn by the seed.
     drawn = np.random.default_rng(4).integers(0, 3, clicks.shape[1])
     has = np.flatnonzero(np.diff(clicks.indptr))
@@ -67,15 +67,15 @@ def test_every_query_meets_the_table_of_other_folds(ready):
         others = clicks.copy().tolil()
         for row in (row for row in has if fold[row] == number):
             others[row] = 0
-        table = learned_table(bag, clicked, others.tocsr(), epochs=2, seed=4)
+        table = learned_table(base, clicked, others.tocsr(), epochs=2, seed=4)
         rows = [row for row in has if fold[row] == number]
-        wanted = table.weighted(bag.encoder.bag.queries([clicked.texts[row] for row in rows])).toarray()
+        wanted = table.weighted(base.encoder.words.queries([clicked.texts[row] for row in rows])).toarray()
         assert np.allclose(found[rows], wanted, atol=1e-6)
 
 
 def test_what_is_asked_of_held_out_queries_is_table_and_transformer(ready):
-    bag, _, settings, (lessons, held) = ready
-    model = begun_model(bag, lessons, model_folder(), settings)
+    base, _, settings, (lessons, held) = ready
+    model = begun_model(base, lessons, model_folder(), settings)
     with model.no_gradients():
         values = np.array(
             [model.fixed_values(model.encode([text]), lessons.held, scale=2.0)[0] for text in held.queries]
@@ -89,16 +89,16 @@ def test_what_is_asked_of_held_out_queries_is_table_and_transformer(ready):
 
 
 def test_the_items_scale_begins_beside_bags_or_alone(ready):
-    bag, _, _, (lessons, _) = ready
-    for item_bags, wanted in ((True, BESIDE_BAGS), (False, ALONE)):
-        model = begun_model(bag, lessons, model_folder(), SidrSettings(**SETTINGS, item_bags=item_bags))
+    base, _, _, (lessons, _) = ready
+    for item_tokens, wanted in ((True, BESIDE_TOKENS), (False, ALONE)):
+        model = begun_model(base, lessons, model_folder(), SidrSettings(**SETTINGS, item_tokens=item_tokens))
         assert float(model.item_scale.detach()) == pytest.approx(wanted)
 
 
 def test_the_items_scale_is_measured_by_brute_force(ready):
     """At each scale, what beta search finds is ranked by its score plus the scale times the vectors' product."""
-    bag, _, settings, (lessons, held) = ready
-    model = begun_model(bag, lessons, model_folder(), settings)
+    base, _, settings, (lessons, held) = ready
+    model = begun_model(base, lessons, model_folder(), settings)
     choice = chosen_item_scale(model, lessons, held, tokens=6, seed=0)
     asked = held.some(MOST, 0)
     rows = asked.weighted(model, lessons.held, 6)
@@ -124,15 +124,15 @@ def test_the_items_scale_is_measured_by_brute_force(ready):
 @pytest.mark.parametrize("best", [0, 1, 2])
 def test_the_scale_that_was_chosen_is_what_serves(ready, best, monkeypatch):
     """Without held-out queries, or without bags, it is the one that was learned."""
-    bag, _, settings, made = ready
-    model = begun_model(bag, made.lessons, model_folder(), settings)
+    base, _, settings, made = ready
+    model = begun_model(base, made.lessons, model_folder(), settings)
     trials = [{"item_scale": scale, "all": 0.5} for scale in (0.0, 0.125, 2.0)]
     choice = Choice("MRR@10", 2, 2, trials, best)
     monkeypatch.setattr("vizsla.methods.sidr.train_sidr.chosen_item_scale", lambda *_, **__: choice)
-    assert _items(bag, model, made, settings)["item_scale"] == trials[best]["item_scale"]
+    assert _items(base, model, made, settings)["item_scale"] == trials[best]["item_scale"]
     own = float(model.item_scale.detach())
-    assert _items(bag, model, made._replace(held=None), settings)["item_scale"] == own
-    assert _items(bag, model, made, SidrSettings(**SETTINGS, item_bags=False)) == {"item_scale": own}
+    assert _items(base, model, made._replace(held=None), settings)["item_scale"] == own
+    assert _items(base, model, made, SidrSettings(**SETTINGS, item_tokens=False)) == {"item_scale": own}
 
 
 class Measured:
@@ -159,9 +159,9 @@ class Measured:
     ],
 )
 def test_the_best_epoch_is_kept_and_a_worse_one_ends_it(ready, qualities, best, looks):
-    bag, _, _, (lessons, _) = ready
+    base, _, _, (lessons, _) = ready
     settings = SidrSettings(**SETTINGS, epochs=3, most_steps=None, rate=1e-3, head_rate=1e-2, bias_rate=1e-2)
-    training = SidrTraining(begun_model(bag, lessons, model_folder(), settings), lessons, settings)
+    training = SidrTraining(begun_model(base, lessons, model_folder(), settings), lessons, settings)
     held, biases = Measured(qualities), []
     look = held.measured
 
@@ -181,16 +181,16 @@ def test_the_encoder_weighs_bags_as_the_bag_does():
 
     pytest.importorskip("onnxruntime", reason="the extra onnx is not installed")
     pytest.importorskip("onnx", reason="the extra onnx is not installed")
-    bag = tiny_bag().with_b(0.3)
-    found = train_sidr(bag, dataset(), model_folder(), **SETTINGS, most_steps=1, table_epochs=0)
+    base = tiny_base().with_b(0.3)
+    found = train_sidr(base, dataset(), model_folder(), **SETTINGS, most_steps=1, table_epochs=0)
     assert found.encoder.settings["b"] == 0.3
     assert found.encoder.settings["mean_length"] == pytest.approx(np.mean([len(set(t.split())) for t in TEXTS]))
 
 
 def test_answers_are_looked_for_whatever_the_case(ready):
-    bag, clicked, settings, _ = ready
+    base, clicked, settings, _ = ready
     texts = [text.title() for text in TEXTS]
-    lessons = prepared(bag, clicked, texts, settings, {clicked.texts[0]: ["PLUM"]}).lessons
+    lessons = prepared(base, clicked, texts, settings, {clicked.texts[0]: ["PLUM"]}).lessons
     right = lessons.are_right(np.array([0, 1]), np.arange(len(texts)))
     assert right[0][[n for n, text in enumerate(texts) if "Plum" in text]].all()
     assert right[1].sum() <= 1

@@ -10,12 +10,14 @@ import pytest
 
 import vizsla
 from tests.methods.sidr.encoders import tiny_encoder
-from tests.methods.sidr.tiny import ITEMS, tiny_bag
-from vizsla import LateParametric, Queries, sidr
+from tests.methods.sidr.tiny import ITEMS, tiny_base
+from vizsla import sidr
+from vizsla.base import Queries
 from vizsla.cli import main
 from vizsla.encoders.sidr import SidrEncoder
 from vizsla.errors import FormatError, InputError, VizslaError
 from vizsla.io.jsonl import write_items
+from vizsla.scorers import LateParametric
 from vizsla.scorers.cache import ScoreStore
 
 for package in ("torch", "transformers", "onnx", "onnxruntime"):
@@ -31,7 +33,7 @@ def encoder() -> SidrEncoder:
 
 def beside_bags(encoder: SidrEncoder, **changes) -> SidrEncoder:
     """Return the encoder whose items begin at their bags, as the tiny bag weighs them."""
-    search = tiny_bag()
+    search = tiny_base()
     own = {"b": search.b, "mean_length": float(search.lengths.mean()), **changes}
     return SidrEncoder(encoder.table, encoder.model, encoder.tokens, **{**encoder.settings, **own})
 
@@ -44,9 +46,9 @@ def late(encoder, tmp_path):
 
 
 def test_beta_search_is_the_weights_of_the_tokens_that_items_hold(encoder):
-    beta = tiny_bag().with_table(encoder)
+    beta = tiny_base().with_table(encoder)
     rows = encoder.queries(QUERIES).toarray().astype(np.float64)
-    bags = tiny_bag().index.item_rows().toarray()
+    bags = tiny_base().index.item_rows().toarray()
     expected = rows @ bags.T * beta.index.norms
     found = beta.exact(QUERIES, k=len(ITEMS))
     for row, truth in enumerate(expected):
@@ -63,7 +65,7 @@ def test_full_search_is_the_product_of_vectors(encoder):
 
 
 def test_an_items_vector_is_its_bag_and_what_the_model_says(encoder):
-    texts, search = list(ITEMS.values()), tiny_bag()
+    texts, search = list(ITEMS.values()), tiny_base()
     beside = beside_bags(encoder)
     bags = search.index.item_rows().toarray() * search.index.norms[:, None]
     said = encoder.items(texts).toarray()
@@ -73,7 +75,7 @@ def test_an_items_vector_is_its_bag_and_what_the_model_says(encoder):
 
 def test_full_search_begins_at_beta(encoder):
     """Without what the model says of items, an index of vectors scores as the bags do."""
-    beta, full = tiny_bag().with_table(encoder), sidr(ITEMS, beside_bags(encoder, item_scale=0.0))
+    beta, full = tiny_base().with_table(encoder), sidr(ITEMS, beside_bags(encoder, item_scale=0.0))
     found, expected = full.exact(QUERIES[:3], k=len(ITEMS)), beta.exact(QUERIES[:3], k=len(ITEMS))
     for row in range(3):
         items, scores = found.row(row)
@@ -86,7 +88,7 @@ def test_beta_at_full_depth_reranked_is_full_search(encoder, tmp_path, beside):
     """Law 7, to the last bit."""
     encoder = beside_bags(encoder) if beside else encoder
     late = LateParametric(encoder, ITEMS, tmp_path / "vectors.db")
-    beta, full = tiny_bag().with_table(encoder), sidr(ITEMS, encoder)
+    beta, full = tiny_base().with_table(encoder), sidr(ITEMS, encoder)
     everything = (beta % len(ITEMS)) >> late
     asked = QUERIES[:3]  # an empty query finds no item in bags
     found, expected = everything(asked, k=10), full(asked, k=10)
@@ -101,12 +103,12 @@ def test_a_query_is_encoded_once_for_both_stages(encoder, late, monkeypatch):
     calls = []
     real = SidrEncoder.queries
     monkeypatch.setattr(SidrEncoder, "queries", lambda self, texts: calls.append(list(texts)) or real(self, texts))
-    (tiny_bag().with_table(encoder) >> late)("fig auto")
+    (tiny_base().with_table(encoder) >> late)("fig auto")
     assert calls == [["fig auto"]]
 
 
 def test_items_are_encoded_once_and_kept(encoder, late, tmp_path, monkeypatch):
-    pipeline = (tiny_bag().with_table(encoder) % 5) >> late
+    pipeline = (tiny_base().with_table(encoder) % 5) >> late
     calls = []
     real = SidrEncoder.items
     monkeypatch.setattr(SidrEncoder, "items", lambda self, texts: calls.append(len(texts)) or real(self, texts))
@@ -115,7 +117,7 @@ def test_items_are_encoded_once_and_kept(encoder, late, tmp_path, monkeypatch):
     assert first.ids == second.ids and (first.scores == second.scores).all()
     another = LateParametric(encoder, ITEMS, tmp_path / "vectors.db")
     assert repr(another) == f"LateParametric(5 of {len(ITEMS)} items encoded)"
-    ((tiny_bag().with_table(encoder) % 5) >> another)("fig auto")
+    ((tiny_base().with_table(encoder) % 5) >> another)("fig auto")
     assert calls == [5]
     another.close()
 
@@ -124,21 +126,21 @@ def test_a_changed_text_is_encoded_anew(encoder, tmp_path):
     with_text = {"a": "a fig tree", "b": "a car"}
     one = LateParametric(encoder, with_text, tmp_path / "v.db")
     two = LateParametric(encoder, {**with_text, "a": "an apple tart"}, tmp_path / "v.db")
-    found = vizsla.bag(with_text)("fig tree car")
+    found = vizsla.tokens(with_text)("fig tree car")
     assert one.score("fig", found).to_dict() != two.score("fig", found).to_dict()
     one.close()
     two.close()
 
 
 def test_inspect_says_how_far_the_store_is(encoder, late, capsys):
-    ((tiny_bag().with_table(encoder) % 5) >> late)("fig auto")
+    ((tiny_base().with_table(encoder) % 5) >> late)("fig auto")
     late.close()
     assert main(["inspect", str(late.path)]) in (0, None)
     assert "5 vectors" in capsys.readouterr().out
 
 
 def test_inspect_counts_the_texts_of_a_catalog(encoder, late, tmp_path, capsys):
-    ((tiny_bag().with_table(encoder) % 5) >> late)("fig auto")
+    ((tiny_base().with_table(encoder) % 5) >> late)("fig auto")
     late.close()
     lines = [json.dumps({"id": item, "text": text}) for item, text in {**ITEMS, "new": "a new text"}.items()]
     (tmp_path / "items.jsonl").write_text("\n".join(lines))
@@ -155,12 +157,12 @@ def test_alpha_search_works_where_item_vectors_are_bags_alone(encoder):
     bags = SidrEncoder(encoder.table, encoder.model, encoder.tokens, **{**encoder.settings, "item_scale": 0.0})
     said = encoder.with_forms(items="learned").items(["a fig tree"]).toarray() / encoder.item_scale
     assert np.allclose(bags.with_forms(items="learned").items(["a fig tree"]).toarray(), said, rtol=1e-5)
-    assert vizsla.sidr(ITEMS, bags.with_forms(items="learned")).with_query_form("bag")("fig car", k=3).ids[0]
+    assert vizsla.sidr(ITEMS, bags.with_forms(items="learned")).with_query_form("tokens")("fig car", k=3).ids[0]
 
 
 @pytest.mark.parametrize("change", ["numbers = X'00000000'", "numbers = 7", "columns = X'00'", "seal = 1"])
 def test_a_damaged_vector_is_refused(encoder, late, change):
-    pipeline = (tiny_bag().with_table(encoder) % 5) >> late
+    pipeline = (tiny_base().with_table(encoder) % 5) >> late
     pipeline("fig auto")
     late.close()
     with sqlite3.connect(late.path) as connection:
@@ -177,19 +179,19 @@ def test_a_score_cache_is_no_store_of_vectors(encoder, tmp_path):
 
 
 def test_a_second_stage_may_have_another_encoder(encoder, tmp_path):
-    lengths = vizsla.FunctionEncoder(lambda texts: [[len(t), 1.0] for t in texts], dim=2, name="length")
+    lengths = vizsla.encoders.FunctionEncoder(lambda texts: [[len(t), 1.0] for t in texts], dim=2, name="length")
     other = LateParametric(lengths, ITEMS, tmp_path / "v.db")
-    found = ((tiny_bag().with_table(encoder) % 4) >> other)("fig auto")
+    found = ((tiny_base().with_table(encoder) % 4) >> other)("fig auto")
     assert len(found.ids[0]) == 4
     other.close()
 
 
-@pytest.mark.parametrize("form", ["learned", "lexical", "binary", "bag"])
+@pytest.mark.parametrize("form", ["learned", "lexical", "binary", "tokens"])
 def test_forms_of_queries(encoder, form):
     full, rows = encoder.queries(QUERIES).toarray(), encoder.with_forms(queries=form).queries(QUERIES).toarray()
-    own = encoder.bag.queries(QUERIES).toarray() > 0
+    own = encoder.words.queries(QUERIES).toarray() > 0
     learned = full - encoder.table.queries(QUERIES).toarray()
-    expected = {"learned": learned, "lexical": full * own, "binary": full > 0, "bag": own}[form]
+    expected = {"learned": learned, "lexical": full * own, "binary": full > 0, "tokens": own}[form]
     if form == "learned":
         assert np.allclose(rows, expected, atol=1e-5)
         return
@@ -197,10 +199,10 @@ def test_forms_of_queries(encoder, form):
 
 
 def test_overlap_and_alpha_need_no_model(encoder):
-    plain = SidrEncoder(encoder.table, np.zeros(3, np.uint8), encoder.tokens, query_form="bag", item_form="bag")
-    assert len(tiny_bag().with_table(plain)("fig tree", k=2).ids[0]) == 2
-    alpha = sidr(ITEMS, encoder).with_query_form("bag")
-    truth = encoder.bag.queries(["fig tree"]).toarray() @ encoder.items(list(ITEMS.values())).toarray().T
+    plain = SidrEncoder(encoder.table, np.zeros(3, np.uint8), encoder.tokens, query_form="tokens", item_form="tokens")
+    assert len(tiny_base().with_table(plain)("fig tree", k=2).ids[0]) == 2
+    alpha = sidr(ITEMS, encoder).with_query_form("tokens")
+    truth = encoder.words.queries(["fig tree"]).toarray() @ encoder.items(list(ITEMS.values())).toarray().T
     items, scores = alpha.exact("fig tree", k=5).row(0)
     assert np.allclose(scores, truth[0][items], rtol=1e-5)
 
@@ -213,7 +215,7 @@ def test_a_vector_keeps_its_strongest_tokens(encoder):
 
 
 def test_explanations_add_up_and_mark_expansions(encoder):
-    for search in (tiny_bag().with_table(encoder), sidr(ITEMS, encoder)):
+    for search in (tiny_base().with_table(encoder), sidr(ITEMS, encoder)):
         found = search("fig auto", k=1)
         why = search.explain("fig auto", found.ids[0][0])
         assert np.isclose(sum(part.score for part in why.parts), found.scores[0], rtol=1e-4)
@@ -222,35 +224,35 @@ def test_explanations_add_up_and_mark_expansions(encoder):
 
 def test_late_parametric_search_explains_itself_as_full_search_does(encoder, tmp_path):
     late = LateParametric(encoder, ITEMS, tmp_path / "vectors.db")
-    search, full = (tiny_bag().with_table(encoder) % 5) >> late, sidr(ITEMS, encoder)
+    search, full = (tiny_base().with_table(encoder) % 5) >> late, sidr(ITEMS, encoder)
     why, wanted = (one.explain("fig auto", "fig-car") for one in (search, full))
     assert why.score == wanted.score and why.parts == wanted.parts
     late.close()
 
 
 def test_a_dense_second_stage_explains_itself_by_its_name(encoder, tmp_path):
-    lengths = vizsla.FunctionEncoder(lambda texts: [[len(text)] for text in texts], dim=1, name="length")
+    lengths = vizsla.encoders.FunctionEncoder(lambda texts: [[len(text)] for text in texts], dim=1, name="length")
     late = LateParametric(lengths, ITEMS, tmp_path / "vectors.db")
-    why = ((tiny_bag().with_table(encoder) % 5) >> late).explain("fig auto", "fig-car")
+    why = ((tiny_base().with_table(encoder) % 5) >> late).explain("fig auto", "fig-car")
     assert "LateParametric" in why.reason and why.score == 8 * len(ITEMS["fig-car"]) and not why.parts
     late.close()
 
 
 def test_a_trained_model_cannot_forget_clicks(encoder):
-    for search in (tiny_bag().with_table(encoder), sidr(ITEMS, encoder)):
+    for search in (tiny_base().with_table(encoder), sidr(ITEMS, encoder)):
         with pytest.raises(InputError, match="cannot forget clicks. Give a function"):
             search.refit_on(vizsla.Dataset.of(ITEMS))
 
 
 def test_beta_survives_its_files(encoder, tmp_path):
-    for search in (tiny_bag().with_table(encoder), sidr(ITEMS, encoder)):
+    for search in (tiny_base().with_table(encoder), sidr(ITEMS, encoder)):
         loaded = vizsla.load(search.save(tmp_path / search.kind))
         asked = Queries(QUERIES[:3])
         assert (loaded(asked).scores == search(QUERIES[:3]).scores).all()
 
 
 def test_items_may_come_and_go(encoder):
-    beta = tiny_bag().with_table(encoder)
+    beta = tiny_base().with_table(encoder)
     more = beta.with_items({"new": "a fig garden"})
     assert "new" in more("fig garden", k=40).ids[0]
     assert "new" not in more.without_items(["new"])("fig garden", k=40).ids[0]
@@ -295,8 +297,8 @@ def test_wrong_tokens_are_refused(encoder, tokens):
 
 def test_later_clicks_teach_the_table_beside_the_model(encoder):
     clicks = [("shop", "fig-market"), ("shop", "pear-market")]
-    taught = tiny_bag().with_table(encoder).with_clicks(clicks, epochs=3)
-    alone = tiny_bag().with_table(encoder.table).with_clicks(clicks, epochs=3)
+    taught = tiny_base().with_table(encoder).with_clicks(clicks, epochs=3)
+    alone = tiny_base().with_table(encoder.table).with_clicks(clicks, epochs=3)
     assert taught.encoder.table.fingerprint == alone.encoder.fingerprint
     assert taught.encoder.model is encoder.model
 
@@ -304,7 +306,7 @@ def test_later_clicks_teach_the_table_beside_the_model(encoder):
 @pytest.fixture
 def shell(encoder, tmp_path, capsys):
     """A model and its items in files, and how a command's answers are read."""
-    tiny_bag().with_table(encoder).save(tmp_path / "beta")
+    tiny_base().with_table(encoder).save(tmp_path / "beta")
     write_items(vizsla.Dataset.of(ITEMS), tmp_path / "items.jsonl")
 
     def searched(*words: str) -> list[str]:
@@ -318,16 +320,16 @@ def shell(encoder, tmp_path, capsys):
 def test_the_shell_builds_full_and_alpha_search(encoder, shell, tmp_path):
     index = ["index", "sidr", str(tmp_path / "items.jsonl"), "--model", str(tmp_path / "beta")]
     assert main([*index, "-o", str(tmp_path / "full")]) == 0
-    assert main([*index, "-o", str(tmp_path / "a"), "--queries-as", "bag", "--items-as", "learned"]) == 0
+    assert main([*index, "-o", str(tmp_path / "a"), "--queries-as", "tokens", "--items-as", "learned"]) == 0
     assert shell(str(tmp_path / "full")) == sidr(ITEMS, encoder)("plum cake", k=40).ids[0]
-    alpha = sidr(ITEMS, encoder.with_forms(items="learned")).with_query_form("bag")
+    alpha = sidr(ITEMS, encoder.with_forms(items="learned")).with_query_form("tokens")
     assert shell(str(tmp_path / "a")) == alpha("plum cake", k=40).ids[0]
     assert vizsla.load(tmp_path / "a").encoder.item_form == "learned"
 
 
 def test_the_shell_searches_late(encoder, shell, late, tmp_path):
     items, kept = str(tmp_path / "items.jsonl"), tmp_path / "kept.db"
-    late_search = (tiny_bag().with_table(encoder) % 7) >> late
+    late_search = (tiny_base().with_table(encoder) % 7) >> late
     found = shell(str(tmp_path / "beta"), "--late", str(kept), "--depth", "7", "--data", items)
     assert found == late_search("plum cake", k=40).ids[0]
     assert kept.exists()

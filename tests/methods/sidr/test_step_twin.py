@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 from tests.methods.sidr.step_twin import StepTwin
-from tests.methods.sidr.tiny import ITEMS, model_folder, tiny_bag, tokens
-from vizsla import FunctionEncoder, dense
+from tests.methods.sidr.tiny import ITEMS, model_folder, tiny_base, tokens
+from vizsla import dense
 from vizsla.base.queries import Queries
 from vizsla.core.sparse import SparseRows
+from vizsla.encoders import FunctionEncoder
 from vizsla.learning.distillation import Teacher
 from vizsla.learning.torch_vocabulary import VocabularyModel
 from vizsla.methods.sidr.settings import SidrSettings
@@ -44,7 +45,7 @@ def held(text):
 
 def problem(answers):
     """Return what the library trains on, and the same for the twin, made from the texts alone."""
-    bag, texts = tiny_bag().with_b(0.4), list(ITEMS.values())
+    base, texts = tiny_base().with_b(0.4), list(ITEMS.values())
     bags = np.array([held(text) for text in texts])
     lengths = bags.sum(axis=1)
     norms = (1 / (1.2 + 1 - 0.4 + 0.4 * lengths / lengths.mean())).astype(np.float32)
@@ -58,7 +59,7 @@ def problem(answers):
     queries, items = [token_ids(text) for text in LOG], [token_ids(text) for text in texts]
     asked = np.array([held(text) for text in LOG])
     lessons = SidrTrainingData(
-        queries, items, SparseRows.of(asked), SparseRows.of(tables), SparseRows.of(clicks).to_scipy(), bag.index,
+        queries, items, SparseRows.of(asked), SparseRows.of(tables), SparseRows.of(clicks).to_scipy(), base.index,
         answers, texts,
     )  # fmt: skip
     case = {"queries": queries, "items": items, "asked": asked, "bags": bags, "norms": norms, "tables": tables}
@@ -96,7 +97,7 @@ def same_weights(training, twin):
         ({}, None, False),
         ({"tokens": 1000, "vectors": 99}, None, False),
         ({"whole_head": True}, None, False),
-        ({"item_bags": False}, None, False),
+        ({"item_tokens": False}, None, False),
         ({"semi_parametric": False}, None, False),
         ({"retrieved": 0}, None, False),
         ({}, [["tree", "market"], [], ["old town"], ["plum"]], False),

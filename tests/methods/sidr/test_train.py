@@ -8,12 +8,15 @@ import shutil
 import numpy as np
 import pytest
 
-from tests.methods.sidr.tiny import ITEMS, dataset, model_folder, tiny_bag, tokens
-from vizsla import Dataset, FunctionEncoder, WordPiece, bag, dense, load
+import vizsla
+from tests.methods.sidr.tiny import ITEMS, dataset, model_folder, tiny_base, tokens
+from vizsla import Dataset, dense, load
 from vizsla.cli import main
+from vizsla.encoders import FunctionEncoder
 from vizsla.encoders.sidr import SidrEncoder
 from vizsla.errors import InputError
 from vizsla.methods.sidr.train_sidr import train_sidr
+from vizsla.text import WordPiece
 
 for package in ("torch", "transformers", "onnx", "onnxruntime"):
     pytest.importorskip(package, reason="the extra neural is not installed")
@@ -25,7 +28,7 @@ FAST |= {"head_rate": 1e-2, "bias_rate": 1e-2, "retrieved": 5}
 @pytest.fixture(scope="module")
 def trained():
     losses = []
-    found = train_sidr(tiny_bag(), dataset(), model_folder(), watch=lambda one: losses.append(one.loss), **FAST)
+    found = train_sidr(tiny_base(), dataset(), model_folder(), watch=lambda one: losses.append(one.loss), **FAST)
     return found, losses
 
 
@@ -49,7 +52,7 @@ def test_the_whole_head_compares_items_by_their_strongest_tokens():
     from vizsla.methods.sidr.training_data import prepared
     from vizsla.methods.tokens.learner import ClickMatrix
 
-    data, base = dataset(), tiny_bag()
+    data, base = dataset(), tiny_base()
     settings = SidrSettings(**{**FAST, "whole_head": True, "tokens": 7})
     ready = prepared(base, ClickMatrix.of(data, base.items), list(ITEMS.values()), settings)
     training = SidrTraining(begun_model(base, ready.lessons, model_folder(), settings), ready.lessons, settings)
@@ -62,11 +65,11 @@ def test_the_whole_head_compares_items_by_their_strongest_tokens():
 
 
 def test_the_lists_are_shared(trained):
-    assert trained[0].index.segments[0].rows() == tiny_bag().index.segments[0].rows()
+    assert trained[0].index.segments[0].rows() == tiny_base().index.segments[0].rows()
 
 
 def test_the_same_seed_gives_the_same_encoder(trained):
-    again = train_sidr(tiny_bag(), dataset(), model_folder(), **FAST)
+    again = train_sidr(tiny_base(), dataset(), model_folder(), **FAST)
     assert again.encoder.fingerprint == trained[0].encoder.fingerprint
 
 
@@ -78,10 +81,15 @@ def test_a_stopped_run_goes_on_to_the_same_result(trained, tmp_path, monkeypatch
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        train_sidr(tiny_bag(), dataset(), model_folder(), checkpoint=tmp_path / "c", watch=stop, **FAST)
+        train_sidr(tiny_base(), dataset(), model_folder(), checkpoint=tmp_path / "c", watch=stop, **FAST)
     steps = []
     resumed = train_sidr(
-        tiny_bag(), dataset(), model_folder(), checkpoint=tmp_path / "c", watch=lambda w: steps.append(w.step), **FAST
+        tiny_base(),
+        dataset(),
+        model_folder(),
+        checkpoint=tmp_path / "c",
+        watch=lambda w: steps.append(w.step),
+        **FAST,
     )
     assert steps[0] == 4  # step 4 was not saved before the break
     assert resumed.encoder.fingerprint == trained[0].encoder.fingerprint
@@ -89,9 +97,9 @@ def test_a_stopped_run_goes_on_to_the_same_result(trained, tmp_path, monkeypatch
 
 def test_a_checkpoint_of_other_settings_is_refused(tmp_path):
     options = {**FAST, "epochs": 1}
-    train_sidr(tiny_bag(), dataset(), model_folder(), checkpoint=tmp_path / "c", **options)
+    train_sidr(tiny_base(), dataset(), model_folder(), checkpoint=tmp_path / "c", **options)
     with pytest.raises(InputError, match="same settings"):
-        train_sidr(tiny_bag(), dataset(), model_folder(), checkpoint=tmp_path / "c", **{**options, "batch": 8})
+        train_sidr(tiny_base(), dataset(), model_folder(), checkpoint=tmp_path / "c", **{**options, "batch": 8})
 
 
 @pytest.mark.parametrize(
@@ -100,7 +108,7 @@ def test_a_checkpoint_of_other_settings_is_refused(tmp_path):
         {"semi_parametric": False},
         {"retrieved": 0},
         {"retrieved": 1, "wrong": 3},
-        {"item_bags": False},
+        {"item_tokens": False},
         {"table_epochs": 1},
         {"masked_steps": 2},
         {"leveled": False},
@@ -108,7 +116,7 @@ def test_a_checkpoint_of_other_settings_is_refused(tmp_path):
     ],
 )
 def test_every_switch_trains(changes):
-    found = train_sidr(tiny_bag(), dataset(), model_folder(), **{**FAST, "epochs": 1, **changes})
+    found = train_sidr(tiny_base(), dataset(), model_folder(), **{**FAST, "epochs": 1, **changes})
     assert len(found("fig auto", k=3).ids[0]) == 3
 
 
@@ -116,7 +124,7 @@ def test_the_table_that_serves_learns_from_all_clicks_as_long_as_it_is_told():
     from vizsla.methods.sidr.training_data import learned_table
     from vizsla.methods.tokens.learner import ClickMatrix
 
-    base, changes = tiny_bag(), {"table_epochs": 1, "served_epochs": 2, "most_steps": 1}
+    base, changes = tiny_base(), {"table_epochs": 1, "served_epochs": 2, "most_steps": 1}
     found = train_sidr(base, dataset(), model_folder(), **{**FAST, **changes})
     clicked = ClickMatrix.of(dataset(), base.items)
     wanted = learned_table(base, clicked, clicked.clicks, epochs=2, seed=0)
@@ -130,7 +138,7 @@ def test_a_plain_head_begins_without_biases_and_a_level_one_without_favorites():
     from vizsla.methods.sidr.training_data import prepared
     from vizsla.methods.tokens.learner import ClickMatrix
 
-    data, base = dataset(), tiny_bag()
+    data, base = dataset(), tiny_base()
     for leveled in (False, True):
         settings = SidrSettings(**{**FAST, "leveled": leveled})
         lessons = prepared(base, ClickMatrix.of(data, base.items), list(ITEMS.values()), settings).lessons
@@ -145,14 +153,14 @@ def test_a_plain_head_begins_without_biases_and_a_level_one_without_favorites():
 
 
 def test_a_checkpoint_with_a_head_keeps_it():
-    found = train_sidr(tiny_bag(), dataset(), model_folder(head=True), **{**FAST, "epochs": 1})
+    found = train_sidr(tiny_base(), dataset(), model_folder(head=True), **{**FAST, "epochs": 1})
     assert len(found("fig auto", k=3).ids[0]) == 3
 
 
 def test_a_teacher_is_imitated():
     lengths = FunctionEncoder(lambda texts: [[len(t), 1.0] for t in texts], dim=2, name="length")
-    taught = train_sidr(tiny_bag(), dataset(), model_folder(), teacher=dense(ITEMS, lengths), **{**FAST, "epochs": 1})
-    plain = train_sidr(tiny_bag(), dataset(), model_folder(), **{**FAST, "epochs": 1})
+    taught = train_sidr(tiny_base(), dataset(), model_folder(), teacher=dense(ITEMS, lengths), **{**FAST, "epochs": 1})
+    plain = train_sidr(tiny_base(), dataset(), model_folder(), **{**FAST, "epochs": 1})
     assert taught.encoder.fingerprint != plain.encoder.fingerprint
 
 
@@ -162,7 +170,7 @@ def test_items_with_an_answer_are_no_negatives():
     from vizsla.methods.sidr.training_data import prepared
     from vizsla.methods.tokens.learner import ClickMatrix
 
-    search, data = tiny_bag(), dataset()
+    search, data = tiny_base(), dataset()
     clicked = ClickMatrix.of(data, search.items)
     answers = {clicked.texts[0]: ["Plum"]}
     lessons = prepared(search, clicked, _texts(search, data), SidrSettings(**FAST), answers).lessons
@@ -178,12 +186,12 @@ def test_items_with_an_answer_are_no_negatives():
 )
 def test_wrong_settings_are_refused(changes, message):
     with pytest.raises(InputError, match=f"`{message}`"):
-        train_sidr(tiny_bag(), dataset(), model_folder(), **{**FAST, **changes})
+        train_sidr(tiny_base(), dataset(), model_folder(), **{**FAST, **changes})
 
 
 def test_a_bag_of_words_is_refused():
-    with pytest.raises(InputError, match="analyzer=vizsla.WordPiece"):
-        train_sidr(bag(ITEMS), dataset(), model_folder(), **FAST)
+    with pytest.raises(InputError, match="analyzer=vizsla.text.WordPiece"):
+        train_sidr(vizsla.tokens(ITEMS), dataset(), model_folder(), **FAST)
 
 
 def test_int8_is_taken_only_if_recall_holds(trained):
@@ -214,7 +222,7 @@ def test_the_command_line_trains_and_saves(tmp_path, capsys):
     texts, ids = [query.text for query in data.queries], [item.id for item in data.items]
     clicks.write_text("".join(f"{texts[q]}\t{ids[i]}\n" for q, i in rows))
     options = ["--epochs", "1", "--batch", "32", "--vectors", "2", "--table-epochs", "0", "--max-tokens", "12"]
-    options += ["--wrong", "2", "--no-item-bags"]
+    options += ["--wrong", "2", "--no-item-tokens"]
     out = tmp_path / "model"
     arguments = ["train", "sidr", str(items), "--clicks", str(clicks), "--model", str(model_folder()), "-o", str(out)]
     assert main([*arguments, *options]) in (0, None)
@@ -231,7 +239,7 @@ def test_the_items_scale_is_chosen_on_held_out_clicks():
     from vizsla.methods.sidr.training_data import prepared
     from vizsla.methods.tokens.learner import ClickMatrix
 
-    search, data = tiny_bag(), dataset()
+    search, data = tiny_base(), dataset()
     lessons, held = prepared(search, ClickMatrix.of(data, search.items), _texts(search, data), SidrSettings(**FAST))
     model = VocabularyModel(model_folder(), item_scale=0.5)
     choice = chosen_item_scale(model, lessons, held, tokens=20, seed=0)
@@ -247,7 +255,7 @@ def test_some_held_out_queries_are_cold_and_warm_alike():
     from vizsla.methods.sidr.training_data import prepared
     from vizsla.methods.tokens.learner import ClickMatrix
 
-    search, data = tiny_bag(), dataset()
+    search, data = tiny_base(), dataset()
     _, held = prepared(search, ClickMatrix.of(data, search.items), _texts(search, data), SidrSettings(**FAST))
     some = held.some(2, seed=1)
     assert sorted(some.cold.tolist()) == [False, True]
@@ -270,39 +278,39 @@ def test_a_broken_model_is_named(tmp_path, change, message):
     shutil.copytree(model_folder(), folder)
     change(folder)
     with pytest.raises(InputError, match=f"`model` must be .*broken.*{message}"):
-        train_sidr(tiny_bag(), dataset(), folder, **FAST)
+        train_sidr(tiny_base(), dataset(), folder, **FAST)
 
 
 def test_what_is_no_dataset_is_refused():
     with pytest.raises(InputError, match="`dataset` must be a Dataset"):
-        train_sidr(tiny_bag(), [("fig auto", "fig-car")], model_folder(), **FAST)
+        train_sidr(tiny_base(), [("fig auto", "fig-car")], model_folder(), **FAST)
 
 
 def test_an_answer_must_stand_in_a_list():
     data = dataset()
     with pytest.raises(InputError, match="put it into a list"):
-        train_sidr(tiny_bag(), data, model_folder(), answers={data.queries[0].text: "plum"}, **FAST)
+        train_sidr(tiny_base(), data, model_folder(), answers={data.queries[0].text: "plum"}, **FAST)
 
 
 def test_items_without_any_token_are_refused():
     data = Dataset.of({"a": "?"}, queries={"1": "fig"}, clicks={"1": {"a": 1}})
     with pytest.raises(InputError, match="at least one token"):
-        train_sidr(bag(data, analyzer=WordPiece(tokens())), data, model_folder(), **FAST)
+        train_sidr(vizsla.tokens(data, analyzer=WordPiece(tokens()), epochs=0), data, model_folder(), **FAST)
 
 
 def test_a_checkpoint_is_a_folder_of_the_same_teacher(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(InputError, match="`checkpoint` must be a folder"):
-        train_sidr(tiny_bag(), dataset(), model_folder(), checkpoint=tmp_path / "file", **FAST)
+        train_sidr(tiny_base(), dataset(), model_folder(), checkpoint=tmp_path / "file", **FAST)
     options = {**FAST, "epochs": 1, "checkpoint": tmp_path / "c"}
-    train_sidr(tiny_bag(), dataset(), model_folder(), **options)
+    train_sidr(tiny_base(), dataset(), model_folder(), **options)
     with pytest.raises(InputError, match="same settings"):
-        train_sidr(tiny_bag(), dataset(), model_folder(), teacher=bag(ITEMS), **options)
+        train_sidr(tiny_base(), dataset(), model_folder(), teacher=vizsla.tokens(ITEMS), **options)
 
 
 def test_without_its_loss_beta_search_judges_no_epoch():
     """Held-out queries of beta search would bring the first epoch back: what is trained for is not measured."""
     watched = []
-    options = {**FAST, "semi_parametric": False, "item_bags": False}
-    train_sidr(tiny_bag(), dataset(), model_folder(), watch=watched.append, **options)
+    options = {**FAST, "semi_parametric": False, "item_tokens": False}
+    train_sidr(tiny_base(), dataset(), model_folder(), watch=watched.append, **options)
     assert watched[-1].step == watched[-1].steps and not watched[-1].held_out

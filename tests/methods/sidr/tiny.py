@@ -9,7 +9,10 @@ from tempfile import mkdtemp
 
 import numpy as np
 
-from vizsla import Bag, Dataset, WordPiece, bag
+import vizsla
+from vizsla import Dataset
+from vizsla.methods import TokenRetriever
+from vizsla.text import WordPiece
 
 FRUIT = ["fig", "pear", "plum", "apple", "grape", "lemon"]
 THINGS = ["tree", "juice", "car", "tart", "garden", "market"]
@@ -48,6 +51,6 @@ def model_folder(*, head: bool = False) -> Path:
     return folder
 
 
-def tiny_bag() -> Bag:
+def tiny_base() -> TokenRetriever:
     """Return the items' bag over the model's tokens."""
-    return bag(ITEMS, analyzer=WordPiece(tokens()))
+    return vizsla.tokens(ITEMS, analyzer=WordPiece(tokens()))

@@ -60,7 +60,7 @@ def test_explanations_name_past_queries_and_add_up(settings, entries):
     for text in (query, "zwiebel", *QUERIES[:3]):
         why = built.explain(text, item)
         assert sum(part.score for part in why.parts) == pytest.approx(why.score, abs=1e-5)
-        assert why.score == pytest.approx(built._score_one(vizsla.Queries.of(text), base.items.number(item)))
+        assert why.score == pytest.approx(built._score_one(vizsla.base.Queries.of(text), base.items.number(item)))
     assert any(repr(query) in part.reason for part in built.explain(query, item).parts[1].parts)
 
 

@@ -8,16 +8,18 @@ import pytest
 from tests.indexes import tokens_twin as twin
 from vizsla.core.sparse import SparseRows
 from vizsla.errors import InputError
-from vizsla.indexes.tokens import BagIndex, BagSegment
+from vizsla.indexes.tokens import TokenIndex, TokenSegment
 
 
-def drawn(parts: list[int], tokens: int, least: float, seed: int = 0) -> tuple[BagIndex, np.ndarray, np.ndarray]:
+def drawn(parts: list[int], tokens: int, least: float, seed: int = 0) -> tuple[TokenIndex, np.ndarray, np.ndarray]:
     """Return an index of segments of these sizes, which items hold which tokens, and norms."""
     rng = np.random.default_rng(seed)
     held = rng.random((sum(parts), tokens), np.float32) < np.linspace(0.5, least, tokens, dtype=np.float32)
     norms = (1 / (1.5 + rng.random(len(held)))).astype(np.float32)
-    segments = [BagSegment.of(SparseRows.of(part.astype(np.float32))) for part in np.split(held, np.cumsum(parts)[:-1])]
-    return BagIndex(segments, norms, tokens), held, norms
+    segments = [
+        TokenSegment.of(SparseRows.of(part.astype(np.float32))) for part in np.split(held, np.cumsum(parts)[:-1])
+    ]
+    return TokenIndex(segments, norms, tokens), held, norms
 
 
 def asked(tokens: int, seed: int) -> np.ndarray:
@@ -25,7 +27,7 @@ def asked(tokens: int, seed: int) -> np.ndarray:
     return np.where(rng.random(tokens) < 0.9, rng.random(tokens) ** 3 + 1e-4, 0).astype(np.float32)
 
 
-def answer(index: BagIndex, query: np.ndarray, k: int, allowed: np.ndarray | None = None) -> list[tuple[int, float]]:
+def answer(index: TokenIndex, query: np.ndarray, k: int, allowed: np.ndarray | None = None) -> list[tuple[int, float]]:
     found = index.search(query[None], k, filter=allowed)
     return list(zip(found.items.tolist(), found.scores.tolist(), strict=True))
 
@@ -63,16 +65,21 @@ def test_frequent_tokens_get_bitmaps_where_two_bytes_a_posting_have_room():
     items = [np.arange(0, 40_000, step, dtype=np.int64) for step in (24, 2)]
     alone = SparseRows.of_entries(items[0], np.zeros(len(items[0]), np.int64), (40_000, 1))
     both = np.concatenate(items), np.repeat([0, 1], [len(one) for one in items])
-    assert BagSegment.of(alone).arrays["starts"].tolist() == [0, len(items[0])]
-    assert BagSegment.of(SparseRows.of_entries(*both, (40_000, 2))).arrays["starts"].tolist() == [0, bitmap, 2 * bitmap]
+    assert TokenSegment.of(alone).arrays["starts"].tolist() == [0, len(items[0])]
+    joined = TokenSegment.of(SparseRows.of_entries(*both, (40_000, 2)))
+    assert joined.arrays["starts"].tolist() == [
+        0,
+        bitmap,
+        2 * bitmap,
+    ]
 
 
 def test_nothing_lies_beyond_a_bitmap():
     every = np.arange(20_000)
-    sound = BagSegment.of(SparseRows.of_entries(every, np.zeros(20_000, np.int64), (20_000, 1)))
+    sound = TokenSegment.of(SparseRows.of_entries(every, np.zeros(20_000, np.int64), (20_000, 1)))
     data = sound.arrays["data"].copy()
     assert len(data) == 20_000 // 16 + 32
     assert np.array_equal(sound.rows().offsets, np.arange(20_001))
     data[-1] = 1
     with pytest.raises(InputError, match="beyond its block"):
-        BagSegment(sound.arrays | {"data": data}, 1)
+        TokenSegment(sound.arrays | {"data": data}, 1)

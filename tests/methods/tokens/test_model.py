@@ -1,13 +1,14 @@
-"""Bag: idf and length, items that come and go, and the reasons it gives."""
+"""TokenRetriever: idf and length, items that come and go, and the reasons it gives."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from vizsla import Dataset, WordPiece, bag, load
+from vizsla import Dataset, load, tokens
 from vizsla.errors import InputError
 from vizsla.methods.tokens.model import idf
+from vizsla.text import WordPiece
 from vizsla.text.bag_of_words import length_norms
 
 ITEMS = {"a": "a fig tree in the garden", "b": "an apple tree", "c": "figs", "d": "the garden of apple trees and figs"}
@@ -28,7 +29,7 @@ def by_hand(query: str, b: float) -> dict[str, float]:
 
 @pytest.mark.parametrize("b", [0.0, 0.5, 1.0])
 def test_scores_are_the_formula(b):
-    found = bag(ITEMS, b=b).exact("the fig tree", 4)
+    found = tokens(ITEMS, b=b).exact("the fig tree", 4)
     assert dict(zip(found.ids[0], found.scores.tolist(), strict=True)) == pytest.approx(by_hand("the fig tree", b))
 
 
@@ -36,19 +37,19 @@ def test_items_that_come_and_go_leave_no_trace(tmp_path):
     first = dict(list(ITEMS.items())[:2])
     rest = dict(list(ITEMS.items())[2:])
     queries = ["fig tree", "apple garden", "figs and apple"]
-    whole, grown = bag(ITEMS), bag(first).with_items(rest)
+    whole, grown = tokens(ITEMS), tokens(first).with_items(rest)
     assert grown(queries) == whole(queries)
-    assert bag(first)(queries) == grown.without_items(list(rest))(queries)
-    assert load(grown.save(tmp_path / "bag"))(queries) == whole(queries)
+    assert tokens(first)(queries) == grown.without_items(list(rest))(queries)
+    assert load(grown.save(tmp_path / "tokens"))(queries) == whole(queries)
 
 
 def test_an_item_is_added_once():
     with pytest.raises(InputError, match="must be new"):
-        bag(ITEMS).with_items({"a": "again"})
+        tokens(ITEMS).with_items({"a": "again"})
 
 
 def test_wordpiece_cuts_the_words():
-    found = bag(ITEMS, analyzer=WordPiece(SMALL))("FIG")
+    found = tokens(ITEMS, analyzer=WordPiece(SMALL))("FIG")
     assert sorted(found.ids[0]) == ["a", "c", "d"]
 
 
@@ -60,19 +61,19 @@ def test_the_length_counts_as_clicks_say():
     queries = {f"q{n}": f"t{n} {rng.choice(words)}" for n in range(150)}
     towards_short = Dataset.of(short | long, queries=queries, clicks=[(f"q{n}", f"s{n}") for n in range(150)])
     towards_long = Dataset.of(short | long, queries=queries, clicks=[(f"q{n}", f"l{n}") for n in range(150)])
-    assert bag(towards_long).b < bag(towards_short).b
+    assert tokens(towards_long, epochs=0).b < tokens(towards_short, epochs=0).b
 
 
 def test_without_clicks_the_default_stays():
-    assert bag(ITEMS).b == 0.5
+    assert tokens(ITEMS).b == 0.5
     with pytest.raises(InputError, match="auto"):
-        bag(ITEMS, b="best")
+        tokens(ITEMS, b="best")
     with pytest.raises(InputError, match="between 0 and 1"):
-        bag(ITEMS, b=2.0)
+        tokens(ITEMS, b=2.0)
 
 
 def test_explain_adds_up():
-    search = bag(ITEMS)
+    search = tokens(ITEMS)
     for query in ("fig tree garden", "the tree of figs"):
         for hit in search(query)[0]:
             why = search.explain(query, hit.id)

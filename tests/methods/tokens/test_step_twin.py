@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tests.methods.tokens.step_twin import TableTwin
-from vizsla import bag
+from vizsla import tokens
 from vizsla.methods.tokens.learner import ClickMatrix, LearningSettings, begun
 
 ITEMS = {
@@ -32,10 +32,10 @@ B = 0.6
 
 def problem(settings):
     """Return the library's learner, and the twin made from the texts alone."""
-    base = bag(ITEMS, b=B)
+    base = tokens(ITEMS, b=B)
     clicked = ClickMatrix.of([(query, item) for query, items in LOG.items() for item in items], base.items)
     learner = begun(base.with_words(clicked.texts), clicked, clicked.clicks, settings)
-    terms, names = list(learner.bag.terms), list(ITEMS)
+    terms, names = list(learner.words.terms), list(ITEMS)
     bags = np.array([[term in text.split() for term in terms] for text in ITEMS.values()])
     asked = np.array([[term in text.split() for term in terms] for text in clicked.texts])
     clicks = {(clicked.texts.index(query), names.index(item)) for query, items in LOG.items() for item in items}

@@ -6,14 +6,15 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from vizsla import Dataset, bag, load, train_tokens
+from vizsla import Dataset, load, tokens
 from vizsla.core.candidates import Candidates
 from vizsla.encoders.token_table import TokenTable
 from vizsla.errors import InputError
+from vizsla.learning import train_tokens
 from vizsla.learning.selection import ChoiceWarning, Judge
 from vizsla.learning.splits import MAX_TABLE_SPLITS, table_splits
 from vizsla.methods.tokens.learner import STRANGERS, ClickMatrix, LearningSettings, begun, items_met, softmax_loss
-from vizsla.methods.tokens.model import Bag, idf
+from vizsla.methods.tokens.model import TokenRetriever, idf
 from vizsla.methods.tokens.tuning import chosen_b, chosen_epochs, harmless_best
 from vizsla.text.bag_of_words import BagOfWords
 
@@ -36,7 +37,7 @@ def synonyms(seed: int = 0) -> Dataset:
 
 def test_it_learns_what_words_mean():
     data = synonyms()
-    base = bag(data, b=0.5)
+    base = tokens(data, b=0.5, epochs=0)
     learned = train_tokens(base, data, epochs=6, rate=0.3, batch=16)
     texts = [f"red {other}" for other in OTHER]
     wanted = [f"{thing} red" for thing in THINGS]
@@ -46,9 +47,12 @@ def test_it_learns_what_words_mean():
 
 def test_the_same_seed_gives_the_same_table(tmp_path):
     data = synonyms()
-    one, two = (train_tokens(bag(data), data, epochs=2, seed=3, batch=16) for _ in range(2))
+    one, two = (train_tokens(tokens(data, epochs=0), data, epochs=2, seed=3, batch=16) for _ in range(2))
     assert one.encoder.fingerprint == two.encoder.fingerprint
-    assert one.encoder.fingerprint != train_tokens(bag(data), data, epochs=2, seed=4, batch=16).encoder.fingerprint
+    assert (
+        one.encoder.fingerprint
+        != train_tokens(tokens(data, epochs=0), data, epochs=2, seed=4, batch=16).encoder.fingerprint
+    )
     again = load(one.save(tmp_path / "learned"))
     assert again("red auto") == one("red auto")
     assert again.learned
@@ -56,7 +60,7 @@ def test_the_same_seed_gives_the_same_table(tmp_path):
 
 def test_expansions_are_marked():
     data = synonyms()
-    learned = train_tokens(bag(data), data, epochs=6, rate=0.3, batch=16)
+    learned = train_tokens(tokens(data, epochs=0), data, epochs=6, rate=0.3, batch=16)
     why = learned.explain("a red auto", "car red")
     assert "'car' (expansion)" in str(why)
     assert sum(part.score for part in why.parts) == pytest.approx(why.score, rel=1e-4)
@@ -64,7 +68,7 @@ def test_expansions_are_marked():
 
 def test_later_clicks_need_no_new_index():
     data = synonyms()
-    learned = train_tokens(bag(data), data, epochs=6, rate=0.3, batch=16)
+    learned = train_tokens(tokens(data, epochs=0), data, epochs=6, rate=0.3, batch=16)
     more = learned.with_clicks([("red wheels", "bike red"), ("blue wheels", "bike blue")], epochs=20, rate=0.1)
     assert more.index.segments[0] is learned.index.segments[0]
     assert more("wheels", 1).ids[0][0].startswith("bike")
@@ -73,7 +77,7 @@ def test_later_clicks_need_no_new_index():
 
 def test_a_learned_table_survives_new_items():
     data = synonyms()
-    learned = train_tokens(bag(data), data, epochs=6, rate=0.3, batch=16)
+    learned = train_tokens(tokens(data, epochs=0), data, epochs=6, rate=0.3, batch=16)
     grown = learned.with_items({"new": "a purple car for sale"})
     assert grown("purple auto", 1).ids == [["new"]]
     assert grown.without_items(["new"])("red auto", 5) == learned("red auto", 5)
@@ -81,7 +85,7 @@ def test_a_learned_table_survives_new_items():
 
 def test_epochs_are_chosen_on_held_out_clicks():
     data = synonyms()
-    base = bag(data)
+    base = tokens(data, epochs=0)
     clicked = ClickMatrix.of(data, base.items)
     choice = chosen_epochs(base.with_words(clicked.texts), clicked, LearningSettings(rate=0.3), seed=0)
     assert choice.warm > 0
@@ -108,7 +112,7 @@ def test_pairs_count_the_items_they_met_at():
 
 
 def test_clicks_that_suggest_no_expansion_teach_weights_alone():
-    base = bag({"a": "fig", "b": "pear"})
+    base = tokens({"a": "fig", "b": "pear"})
     for clicks, options in (([("fig", "a")], {}), ([("fig pear", "b"), ("pear", "b")], {"expansions": 0})):
         learned = train_tokens(base, clicks, epochs=2, **options)
         assert learned.learned and not learned.encoder.expands
@@ -117,11 +121,11 @@ def test_clicks_that_suggest_no_expansion_teach_weights_alone():
 def test_a_first_step_is_as_long_as_the_evidence_allows():
     """Adagrad's first step is the rate, whatever the slope; a pair that met at n items takes n / (n + 1) of it."""
     items = {"a": "fig tree", "b": "fig bush", "c": "oak tree", "d": "elm"}
-    base = bag(items, b=0.5)
+    base = tokens(items, b=0.5)
     clicked = ClickMatrix.of([("sweet", "a"), ("sweet", "b"), ("acorn", "c")], base.items)
     learner = begun(base.with_words(clicked.texts), clicked, clicked.clicks, LearningSettings(rate=0.1))
     learner.epoch(np.random.default_rng(0))
-    terms, table = learner.bag.terms, learner.table
+    terms, table = learner.words.terms, learner.table
     pairs = np.repeat(np.arange(table.dim), np.diff(table.offsets)), table.targets, table.gains
     gains = {(terms[token], terms[target]): gain for token, target, gain in zip(*pairs, strict=True)}
     assert gains["sweet", "fig"] == pytest.approx(0.1 * 2 / 3, rel=1e-3)
@@ -153,18 +157,18 @@ def misleading(count: int = 300) -> Dataset:
 def test_learning_that_helps_no_item_without_clicks_says_so():
     data = misleading()
     with pytest.warns(ChoiceWarning, match=r"Nothing was learned|did not help items without clicks"):
-        train_tokens(bag(data, b=0.5), data)
+        train_tokens(tokens(data, b=0.5, epochs=0), data)
 
 
 def test_too_few_clicks_to_choose_by_are_said():
     with pytest.warns(ChoiceWarning, match="3 were taken"):
-        learned = train_tokens(bag({"a": "fig tree", "c": "red car"}), [("vehicle", "c")])
+        learned = train_tokens(tokens({"a": "fig tree", "c": "red car"}), [("vehicle", "c")])
     assert learned("vehicle", k=1).ids == [["c"]]
 
 
 def test_a_small_log_is_split_several_times():
     data = synonyms()
-    clicked = ClickMatrix.of(data, bag(data).items)
+    clicked = ClickMatrix.of(data, tokens(data, epochs=0).items)
     splits = table_splits(clicked.clicks, 0)
     assert len(splits) == MAX_TABLE_SPLITS
     assert len({tuple(np.concatenate([held.cold, held.warm])) for held in splits}) > 1
@@ -172,7 +176,7 @@ def test_a_small_log_is_split_several_times():
 
 def test_where_it_helps_nothing_is_said(recwarn):
     data = synonyms()
-    train_tokens(bag(data), data, rate=0.3)
+    train_tokens(tokens(data, epochs=0), data, rate=0.3)
     assert not [each for each in recwarn if "did not help" in str(each.message) or "Nothing" in str(each.message)]
 
 
@@ -191,7 +195,7 @@ def test_the_slopes_are_those_of_the_loss():
 
 def test_a_step_moves_numbers_down_the_slope_of_the_loss():
     data = synonyms()
-    base = bag(data)
+    base = tokens(data, epochs=0)
     clicked = ClickMatrix.of(data, base.items)
     known = base.with_words(clicked.texts)
     learner = begun(known, clicked, clicked.clicks, LearningSettings(rate=0.05, batch=1000))
@@ -200,7 +204,7 @@ def test_a_step_moves_numbers_down_the_slope_of_the_loss():
     strangers = np.random.default_rng(0).integers(0, len(data.items), (len(queries), STRANGERS))
     candidates, scores = learner._against(weighted, queries, items, strangers)
     learner._step(queries, items, strangers)
-    asked = Candidates.matches(list(candidates.astype(np.int32)))
+    asked = Candidates.from_rows(list(candidates.astype(np.int32)))
     after = learner.index.scores(learner.table.weighted(learner.queries), asked).scores.reshape(scores.shape)
     assert softmax_loss(np.where(np.isfinite(scores), after, -np.inf))[0] < softmax_loss(scores)[0]
 
@@ -224,12 +228,12 @@ def test_the_table_is_the_twin():
 def test_wrong_options_are_refused(wrong):
     data = synonyms()
     with pytest.raises(InputError):
-        train_tokens(bag(data), data, **({"epochs": 1} | wrong))
+        train_tokens(tokens(data, epochs=0), data, **({"epochs": 1} | wrong))
 
 
 def test_no_clicks_are_refused():
     with pytest.raises(InputError, match="at least one"):
-        train_tokens(bag({"a": "fig"}), [])
+        train_tokens(tokens({"a": "fig"}), [])
 
 
 @pytest.mark.parametrize(
@@ -268,10 +272,10 @@ def test_no_trial_learns_from_what_it_is_judged_by(several):
 def test_a_token_that_no_item_holds_any_more_weighs_nothing(learned):
     """And one that comes back weighs its idf, as one that was never there."""
     items = {"a": "fig tree", "b": "fig bush", "c": "oak tree", "d": "elm bush"}
-    base = bag(items, b=0.5)
+    base = tokens(items, b=0.5)
     made = train_tokens(base, [("oak tree", "c"), ("fig", "a"), ("elm", "d")], epochs=2) if learned else base
     less = made.without_items(["c"])
-    token = made.encoder.bag.terms.find("oak")
+    token = made.encoder.words.terms.find("oak")
     assert made.encoder.weights[token] > 0 == less.encoder.weights[token]
     assert (less.encoder.weights[less.frequencies == 0] == 0).all()
     again = less.with_items({"c": items["c"]})
@@ -283,4 +287,4 @@ def test_clicks_that_tell_no_b_from_another_leave_what_stands(own):
     """Items of one length have one norm, whatever b is."""
     items = {str(number): f"word{number} thing" for number in range(120)}
     data = Dataset.of(items, clicks=[(f"word{number}", str(number)) for number in range(120)])
-    assert chosen_b(Bag.build(data, b=own), data, seed=0) == own
+    assert chosen_b(TokenRetriever.build(data, b=own), data, seed=0) == own

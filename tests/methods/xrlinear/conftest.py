@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from tests.methods.xrlinear.toy import toy
-from vizsla.methods.xrlinear.train_xrlinear import train_xrlinear
+from vizsla.methods.xrlinear.build import xrlinear
 
 SMALL = {"branching": 3, "max_leaf": 6}
 """Three layers over the toy's 48 items."""
@@ -16,7 +16,7 @@ def log():
 
 @pytest.fixture(scope="session")
 def model(log):
-    return train_xrlinear(log, **SMALL)
+    return xrlinear(log, **SMALL)
 
 
 @pytest.fixture(scope="session")
@@ -27,4 +27,4 @@ def warm():
 
 @pytest.fixture
 def train():
-    return lambda dataset, **options: train_xrlinear(dataset, **{**SMALL, **options})
+    return lambda dataset, **options: xrlinear(dataset, **{**SMALL, **options})

@@ -15,9 +15,9 @@ from vizsla.data.dataset import Dataset
 from vizsla.errors import FormatError, InputError
 from vizsla.learning import splits as sampling
 from vizsla.methods.xrlinear import tuning
+from vizsla.methods.xrlinear.build import xrlinear
 from vizsla.methods.xrlinear.feature_selection import default_encoder
 from vizsla.methods.xrlinear.instances import COSTS, click_costs, training_instances
-from vizsla.methods.xrlinear.train_xrlinear import train_xrlinear
 from vizsla.methods.xrlinear.tuning import choose_click_weights
 
 FRUIT = {"fig": "a fig", "pear": "a pear", "plum": "a plum"}
@@ -31,20 +31,20 @@ def test_what_a_hundred_chose_comes_before_what_one_chose(order, item_texts, los
     """Whatever the items' numbers are; hinge margins of both are 1 unless C is small."""
     log = Dataset.of({item: FRUIT[item] for item in order}, clicks=TWO)
     C = 0.1 if loss == "hinge" else 1.0
-    found = train_xrlinear(log, item_texts=item_texts, loss=loss, C=C)("red fruit", k=3).ids[0]
+    found = xrlinear(log, item_texts=item_texts, loss=loss, C=C)("red fruit", k=3).ids[0]
     assert found.index("fig") < found.index("pear")
     assert loss != "squared_hinge" or found[0] == "fig"  # with other losses a plum that nobody chose borrows too much
 
 
 def test_the_heavier_item_comes_first_also_in_a_leaf_of_its_own():
     log = Dataset.of(FRUIT, clicks=[*TWO, ("fig tart", "fig", 2), ("pear pie", "pear", 40), ("plum jam", "plum", 3)])
-    model = train_xrlinear(log, branching=3, max_leaf=1)
+    model = xrlinear(log, branching=3, max_leaf=1)
     assert model.tree.depth == 2
     assert model("red fruit").ids[0][0] == "fig"
 
 
 def test_explanations_show_the_log_s_own_weights():
-    model = train_xrlinear(Dataset.of(FRUIT, clicks=TWO))
+    model = xrlinear(Dataset.of(FRUIT, clicks=TWO))
     shown = {item: model.explain("red fruit", item).parts[-1] for item in ("fig", "pear")}
     assert [(part.score, part.reason) for part in shown["fig"].parts] == [(100.0, "'red fruit'")]
     assert [(part.score, part.reason) for part in shown["pear"].parts] == [(1.0, "'red fruit'")]
@@ -53,7 +53,7 @@ def test_explanations_show_the_log_s_own_weights():
 
 def test_the_same_click_twice_weighs_two():
     log = Dataset.of({"pear": "a pear", "fig": "a fig"}, clicks=[("red fruit", "pear"), *[("red fruit", "fig")] * 5])
-    model = train_xrlinear(log)
+    model = xrlinear(log)
     assert model("red fruit").ids[0] == ["fig", "pear"]
     assert model.explain("red fruit", "fig").parts[-1].parts[0].score == 5
 
@@ -62,8 +62,8 @@ def test_the_same_click_twice_weighs_two():
 @pytest.mark.parametrize("weight", [1, 5, 0.3])
 def test_equal_weights_change_nothing(warm_with, tmp_path, how, weight):
     """Byte for byte, whatever the option and the unit, but for the weights themselves and the option's name."""
-    plain = train_xrlinear(warm_with(1), branching=3, max_leaf=6, click_weights="none")
-    other = train_xrlinear(warm_with(weight), branching=3, max_leaf=6, click_weights=how)
+    plain = xrlinear(warm_with(1), branching=3, max_leaf=6, click_weights="none")
+    other = xrlinear(warm_with(weight), branching=3, max_leaf=6, click_weights=how)
     one, two = plain.save(tmp_path / "one"), other.save(tmp_path / "two")
     files = sorted(file.relative_to(one) for file in one.rglob("*.npy"))
     differ = [file.name for file in files if (one / file).read_bytes() != (two / file).read_bytes()]
@@ -105,7 +105,7 @@ def test_costs_do_not_depend_on_the_unit_and_rise_with_the_weight(how):
 @pytest.mark.parametrize("how", ["auto", "raw"])
 def test_weights_of_any_size_train_a_sound_model(how):
     clicks = [("red fruit", "fig", 3e37), ("red fruit", "pear", 1e-30), ("a plum", "plum", 1.0)]
-    model = train_xrlinear(Dataset.of(FRUIT, clicks=clicks), click_weights=how)
+    model = xrlinear(Dataset.of(FRUIT, clicks=clicks), click_weights=how)
     assert model("red fruit").ids[0][0] == "fig" and np.isfinite(model("red fruit").scores).all()
 
 
@@ -114,7 +114,7 @@ def test_weights_that_are_none_are_refused(weight):
     known = Dataset.of(FRUIT, queries=["red"])
     clicks = csr_array(([1.0, weight], ([0, 0], [0, 1])), shape=(1, 3), dtype=np.float32)
     with pytest.raises(InputError, match="must be a finite number above 0|must hold finite numbers"):
-        train_xrlinear(Dataset(known.items, known.queries, clicks=clicks))
+        xrlinear(Dataset(known.items, known.queries, clicks=clicks))
 
 
 def liked(queries: int = 1500, *, noise: bool = False) -> Dataset:
@@ -140,7 +140,7 @@ def heavier_first(model, log) -> float:
     """The share of queries whose heavier item is scored above the lighter one."""
     clicks = log.clicks.sorted_indices()
     pairs = clicks.indices.reshape(-1, 2)
-    candidates = Candidates.matches(list(pairs.astype(np.int32)), catalog=log.item_ids)
+    candidates = Candidates.from_rows(list(pairs.astype(np.int32)), catalog=log.item_ids)
     scores = model.score(log.query_texts()[1], candidates).to_dict().values()
     weights = clicks.data.reshape(-1, 2)
     first = [row[log.item_ids[a]] > row[log.item_ids[b]] for (a, b), row in zip(pairs, scores, strict=True)]
@@ -152,7 +152,7 @@ def heavier_first(model, log) -> float:
 def test_a_query_s_items_are_ranked_by_their_weights(noise):
     """Damped or as they are, even where weights are noise; all alike, as by a coin."""
     log = liked(noise=noise)
-    shares = {how: heavier_first(train_xrlinear(log, click_weights=how, kind_shares=(1, 1, 0)), log) for how in COSTS}
+    shares = {how: heavier_first(xrlinear(log, click_weights=how, kind_shares=(1, 1, 0)), log) for how in COSTS}
     assert shares["none"] < 0.65 and shares["damped"] > 0.85 and shares["raw"] > 0.85
 
 
@@ -199,12 +199,12 @@ def test_a_small_log_keeps_damped_weights(monkeypatch):
 
 def test_nothing_is_tried_where_the_way_is_given_or_all_weigh_the_same(monkeypatch, warm_with):
     monkeypatch.setattr(tuning, "draw_sample", None)
-    assert train_xrlinear(liked(100), click_weights="raw").training_queries.click_weights == "raw"
-    assert train_xrlinear(warm_with(2)).training_queries.click_weights == "none"
+    assert xrlinear(liked(100), click_weights="raw").training_queries.click_weights == "raw"
+    assert xrlinear(warm_with(2)).training_queries.click_weights == "none"
 
 
 def test_the_way_is_saved_and_checked(tmp_path):
-    saved = train_xrlinear(Dataset.of(FRUIT, clicks=TWO)).save(tmp_path / "saved")
+    saved = xrlinear(Dataset.of(FRUIT, clicks=TWO)).save(tmp_path / "saved")
     loaded = vizsla.load(saved)
     assert loaded.training_queries.click_weights == "damped"
     assert loaded.with_items({"lime": "a lime"}).training_queries.click_weights == "damped"

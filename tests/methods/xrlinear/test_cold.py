@@ -32,7 +32,7 @@ def test_items_without_clicks_are_found_by_their_text(model):
 def test_without_cold_start_they_are_found_less(log, model, train):
     plain = train(log, cold_start=False)
     queries = [item_text(n).rpartition(" ")[0] for n in range(42, 48)]
-    wanted = Candidates.matches([np.array([n], np.int32) for n in range(42, 48)], catalog=model.items)
+    wanted = Candidates.from_rows([np.array([n], np.int32) for n in range(42, 48)], catalog=model.items)
     ranks = [
         [row.index(f"i{n}") for n, row in zip(range(42, 48), m.exhaustive()(queries, k=48).ids, strict=True)]
         for m in (model, plain)

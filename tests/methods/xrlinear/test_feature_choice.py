@@ -11,9 +11,9 @@ from vizsla.data.dataset import Dataset
 from vizsla.errors import InputError
 from vizsla.learning import splits
 from vizsla.methods.xrlinear import feature_selection
+from vizsla.methods.xrlinear.build import xrlinear
 from vizsla.methods.xrlinear.feature_selection import SHARES, fit_features
 from vizsla.methods.xrlinear.instances import training_instances
-from vizsla.methods.xrlinear.train_xrlinear import train_xrlinear
 
 EQUAL, WORDS = SHARES
 SYLLABLES = ["ba", "be", "bi", "bo", "da", "de", "di", "do"]
@@ -52,7 +52,7 @@ def test_words_or_letters_as_the_log_has_it(misspelt, shares):
 def test_the_choice_does_not_depend_on_threads_and_is_the_model_s():
     log = made_up_words()
     chosen = fit_features(training_instances(log, item_texts=False), threads=2)
-    assert chosen.fingerprint == train_xrlinear(log, item_texts=False).encoder.fingerprint
+    assert chosen.fingerprint == xrlinear(log, item_texts=False).encoder.fingerprint
 
 
 def test_few_clicks_decide_nothing(monkeypatch):
@@ -66,6 +66,6 @@ def test_few_clicks_decide_nothing(monkeypatch):
 def test_shares_can_be_given_and_then_nothing_is_tried(monkeypatch):
     monkeypatch.setattr(feature_selection, "search_held_out", None)
     log = made_up_words(40)
-    assert train_xrlinear(log, kind_shares=[0.5, 0, 1]).encoder.shares == (0.5, 0.0, 1.0)
+    assert xrlinear(log, kind_shares=[0.5, 0, 1]).encoder.shares == (0.5, 0.0, 1.0)
     with pytest.raises(InputError, match="Only one of `encoder` and `kind_shares`"):
-        train_xrlinear(log, kind_shares=[1, 1, 1], encoder=feature_selection.default_encoder(["a"]))
+        xrlinear(log, kind_shares=[1, 1, 1], encoder=feature_selection.default_encoder(["a"]))

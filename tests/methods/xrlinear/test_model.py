@@ -19,8 +19,8 @@ from vizsla.base.encoder import FunctionEncoder
 from vizsla.encoders.lsa import LsaEncoder
 from vizsla.errors import FormatError, InputError, VizslaError
 from vizsla.indexes.tree import all_matchers
+from vizsla.methods.xrlinear.build import xrlinear
 from vizsla.methods.xrlinear.compress import compact, prune
-from vizsla.methods.xrlinear.train_xrlinear import train_xrlinear
 
 QUERIES = [f"nick{n} garden" for n in range(12)]
 
@@ -148,7 +148,7 @@ def test_compact_weights_are_the_nearest_steps(model, weights, largest):
         assert np.array_equal(before.features, after.features)
         assert np.all(np.abs(before.values - after.values) <= 0.5 * steps[chunk_of])
     assert small.index.nbytes < model.index.nbytes
-    assert small(QUERIES, k=3).ids == train_xrlinear(toy(cold=6), **SMALL, weights=weights)(QUERIES, k=3).ids
+    assert small(QUERIES, k=3).ids == xrlinear(toy(cold=6), **SMALL, weights=weights)(QUERIES, k=3).ids
 
 
 def test_prepared_files_never_crash(model, tmp_path):

@@ -94,7 +94,7 @@ def test_larger_cost_fits_the_log_more_closely(train, warm):
 def _pairs(dataset):
     from vizsla.core.candidates import Candidates
 
-    return Candidates.matches([np.array([n], np.int32) for n in range(42)], catalog=dataset.item_ids)
+    return Candidates.from_rows([np.array([n], np.int32) for n in range(42)], catalog=dataset.item_ids)
 
 
 def test_without_item_texts_only_queries_teach(train, warm):

@@ -198,7 +198,8 @@ def adacur(
 
     Examples
     --------
-    >>> from vizsla import FunctionScorer, bm25, score_anchors
+    >>> from vizsla import FunctionScorer, bm25
+    >>> from vizsla.methods import score_anchors
     >>> items = {"a": "fig", "b": "pear", "c": "fig tree", "d": "apple"}
     >>> scorer = FunctionScorer(lambda query, texts: [len(set(query) & set(text)) for text in texts], items)
     >>> search = adacur(scorer, score_anchors(scorer, ["fig", "plum"]), first=bm25(items), budget=3, rounds=3)
@@ -240,7 +241,8 @@ def anncur(
 
     Examples
     --------
-    >>> from vizsla import FunctionScorer, score_anchors
+    >>> from vizsla import FunctionScorer
+    >>> from vizsla.methods import score_anchors
     >>> items = {"a": "fig", "b": "pear", "c": "plum"}
     >>> scorer = FunctionScorer(lambda q, ts: [len(set(q) & set(t)) for t in ts], items)
     >>> anncur(scorer, score_anchors(scorer, ["fig", "plum"]), budget=2, anchor_items=["b"])("lump", k=1).ids

@@ -184,8 +184,8 @@ class AnchorScores(Artifact):
         new = [item for item in dict.fromkeys(ids) if item not in self.items]
         if not new:
             return self
-        pair = Candidates.matches([np.arange(len(new), dtype=np.int32)] * len(self.queries), catalog=Strings.of(new))
-        scored = scorer._score(Queries(list(self.queries)), scorer._own(pair), None, threads)
+        pair = Candidates.from_rows([np.arange(len(new), dtype=np.int32)] * len(self.queries), catalog=Strings.of(new))
+        scored = scorer._score(Queries(list(self.queries)), scorer._align_ids(pair), None, threads)
         columns = scored.scores.reshape(len(self.queries), len(new))
         joined = Strings.unique([*self.items, *new], what="item id")
         return type(self)(joined, self.queries, self._joined(columns, axis=1))

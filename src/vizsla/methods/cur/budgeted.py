@@ -252,7 +252,7 @@ class BudgetedSearch(BudgetedRetriever):
         check_cheap("pool", pool)
         self.scorer, self.plan, self.pool, self.seed = scorer, plan, pool, seed
         self.pool_size = check_positive("pool_size", pool_size)
-        self.scale, self.highest, self.model_calls = scorer.scale, scorer.highest, scorer.model_calls
+        self.scale, self.max_score, self.model_calls = scorer.scale, scorer.max_score, scorer.model_calls
         self._items, self._aligned = items, ReindexedPart(scorer, items)
         self._aligned_pool = None if pool is None else ReindexedPart(pool, items)
 

@@ -45,7 +45,7 @@ def check_cheap(what: str, part: Retriever | None) -> None:
 def calls_models(part: Scorer) -> bool:
     """Whether scoring or searching with this part makes model calls."""
     inner = unwrapped(part)
-    parts = inner._scorers() if isinstance(inner, Composition) else []
+    parts = inner.children() if isinstance(inner, Composition) else []
     return inner.model_calls or any(map(calls_models, parts))
 
 
@@ -54,10 +54,10 @@ def found_by(
 ) -> Found:
     """Return what a retriever finds for all queries of the call: searched once, and paid for once."""
     key = (retriever, "found", k, filter)
-    known = queries.known(key)
+    known = queries.memo(key)
     if known is not None:
         return known, Stats(exact=True)
-    found = queries.remember(key, retriever.search(queries, k, filter, threads))
+    found = queries.memoize(key, retriever.search(queries, k, filter, threads))
     return found, found.stats.with_exact(True)
 
 

@@ -49,7 +49,7 @@ class FinalWeights(NamedTuple):
         Examples
         --------
         >>> one = FinalWeights(np.float32([[2.0]]), np.float32([0.5]), np.zeros((1, 0), np.float32))
-        >>> asked = Candidates.matches([np.int32([2, 0])])
+        >>> asked = Candidates.from_rows([np.int32([2, 0])])
         >>> one.pairs(Factors.of(np.float32([[1.0, 2.0, 3.0]])), asked).tolist()
         [6.5, 2.5]
         """

@@ -102,7 +102,7 @@ class ResidualCur(BudgetedSearch):
 
         With them, queries that were answered become further anchors: see `reused_anchors`.
         """
-        asked, own = Queries.of(queries, rows=len(scored)), self._own(scored)
+        asked, own = Queries.of(queries, rows=len(scored)), self._align_ids(scored)
         pool = ItemPool(len(asked), len(self.items))
         estimates, _ = self._estimates(asked, range(len(asked)), pool, threads)
         rows = [(own.row(row)[0].astype(np.int64), own.row(row)[1]) for row in range(len(asked))]
@@ -218,7 +218,8 @@ def residual_cur(
 
     Examples
     --------
-    >>> from vizsla import FunctionScorer, bm25, score_anchors
+    >>> from vizsla import FunctionScorer, bm25
+    >>> from vizsla.methods import score_anchors
     >>> items = {"a": "fig", "b": "pear", "c": "fig tree", "d": "apple"}
     >>> scorer = FunctionScorer(lambda query, texts: [len(set(query) & set(text)) for text in texts], items)
     >>> anchors = score_anchors(scorer, ["fig", "plum", "pea"])

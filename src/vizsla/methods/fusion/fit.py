@@ -112,7 +112,7 @@ def fuse(
     Parameters
     ----------
     parts : sequence, or mapping of names
-        Retrievers over one catalog, or functions from a dataset to one, such as `train_xrlinear`. A fitted part that
+        Retrievers over one catalog, or functions from a dataset to one, such as `xrlinear`. A fitted part that
         has learned from clicks is built once more without the held-out ones, for the choice only: on clicks that it
         knows, it looks better than it is. One whose `recipe` is unknown must be given as a function.
     dataset : Dataset

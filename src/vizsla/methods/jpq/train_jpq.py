@@ -136,36 +136,36 @@ def jpq(
     bits: int = 8,
     rounds: int = ROUNDS,
     teacher: Retriever | None = None,
-    handicap: float | str = AUTO,
-    recodings: int | str = AUTO,
+    handicap: float | str | None = None,
+    recodings: int | str | None = None,
     seed: int = 0,
     threads: int = 1,
     **options: Any,
 ) -> Jpq:
-    """Compress a dense retriever and train the result: OPQ, then `train_jpq` with the uncompressed one as the teacher.
+    """Compress a dense retriever by OPQ and train the codes on clicks; existing codes are only trained.
 
     Parameters
     ----------
     base : Dense
-        A dense retriever that holds its vectors.
+        A dense retriever that holds its vectors, which are compressed, or one over a `PqIndex`.
     clicks : Dataset or iterable, optional
-        As in `train_jpq`.
+        As in `vizsla.learning.train_jpq`.
     bytes, bits : int
-        Bytes an item, and bits a code: 8 or 4; see `PqIndex.build`.
+        Bytes per item, and bits per code: 8 or 4; see `PqIndex.build`. A coded base has its own.
     rounds : int
         Of OPQ, before the training.
     teacher : Retriever, optional
-        Whom to imitate instead of the base: PEFA over it, for example.
-    handicap : float or "auto"
-        As in `train_jpq`.
-    recodings : int or "auto"
-        As in `train_jpq`.
+        Which retriever to imitate instead of a base with vectors: PEFA over it, for example.
+    handicap : float or "auto", optional
+        As in `train_jpq`; "auto" for a base with vectors unless given, and 0 for codes.
+    recodings : int or "auto", optional
+        As in `train_jpq`; "auto" for a base with vectors unless given, and 0 for codes.
     seed : int
         Fixes the codebook and the order of training.
     threads : int
         For coding, and for the teacher's searches.
     **options
-        Of `train_jpq`.
+        Of `train_jpq`, such as `queries`, `share` or `epochs`.
 
     Examples
     --------
@@ -179,12 +179,14 @@ def jpq(
     (16.0, [['3']])
     """
     if isinstance(base.index, PqIndex):
-        raise InputError(f"`base` must hold vectors. Got codes, {base!r}: `train_jpq` trains these.")
+        how: dict[str, Any] = {"handicap": handicap or 0.0, "recodings": recodings or 0}
+        return train_jpq(base, clicks, teacher=teacher, seed=seed, threads=threads, **how, **options)
     rows = base.item_rows()
     index = PqIndex.build(rows, bytes=bytes, bits=bits, rounds=rounds, seed=seed, threads=threads)
     coded = Dense(base.items, base.encoder, index)
-    taught: dict[str, Any] = {"teacher": base if teacher is None else teacher, "handicap": handicap}
-    return train_jpq(coded, clicks, recodings=recodings, seed=seed, threads=threads, **taught, **options)
+    how = {"handicap": AUTO if handicap is None else handicap, "recodings": AUTO if recodings is None else recodings}
+    taught = base if teacher is None else teacher
+    return train_jpq(coded, clicks, teacher=taught, seed=seed, threads=threads, **how, **options)
 
 
 def prepared_run(

@@ -211,10 +211,10 @@ def unspoilt(
 
     PEFA forgets them; any other teacher stays as it is.
     """
-    forget: Any = getattr(teacher, "without_clicks", None)
-    if forget is None or not lost or left.teacher is None:
+    if teacher is None or not teacher.forgets_clicks or not lost or left.teacher is None:
         return left
-    return replace(left, teacher=Teacher(forget(lost), Queries(left.texts), depth=depth, threads=left.teacher.threads))
+    forgot = teacher.without_clicks(lost)
+    return replace(left, teacher=Teacher(forgot, Queries(left.texts), depth=depth, threads=left.teacher.threads))
 
 
 def lost_clicks(log: ClickLog, split: LogSplit, items: Strings) -> list[tuple[str, str, float]]:

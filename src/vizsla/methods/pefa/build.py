@@ -1,10 +1,11 @@
-"""Build PEFA: `pefa`, `pefa_xs`, `pefa_max` and `pefa_xl`."""
+"""Build PEFA: `pefa` and its variants."""
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any
+from typing import Any, Literal, overload
 
 import numpy as np
 
@@ -13,8 +14,8 @@ from vizsla.base.index_retriever import RowSpaceRetriever
 from vizsla.base.queries import Queries
 from vizsla.base.recipe import builds
 from vizsla.base.retriever import Retriever
-from vizsla.core.validation import validate_args
-from vizsla.errors import InputError
+from vizsla.core.validation import check_type, validate_args
+from vizsla.errors import InputError, check_choice
 from vizsla.indexes.dense_index import DenseIndex
 from vizsla.indexes.pq.pq_index import PqIndex
 from vizsla.learning.clicks import ClickLog
@@ -47,7 +48,7 @@ from vizsla.methods.pefa.xl import DEPTH, PefaXl, query_index
 from vizsla.methods.pefa.xs import PefaXs
 
 
-@builds("pefa_xs", data="clicks")
+@builds("pefa", data="clicks", variant="xs")
 @validate_args
 def pefa_xs(
     base: RowSpaceRetriever,
@@ -101,7 +102,7 @@ def pefa_xs(
     return _recent(base, clicks, half_life, trials, (), cold, seed)
 
 
-@builds("pefa_max", data="clicks")
+@builds("pefa", data="clicks", variant="max")
 @validate_args
 def pefa_max(
     base: RowSpaceRetriever,
@@ -133,16 +134,7 @@ def pefa_max(
     return _recent(base, clicks, half_life, trials_max(weights, margins, start), others, cold, seed)
 
 
-@builds("pefa", data="clicks")
-@validate_args
-def pefa(
-    base: RowSpaceRetriever,
-    clicks: Any,
-    *,
-    half_life: float | str | None = None,
-    cold: float = COLD_SHARE,
-    seed: int = 0,
-) -> PefaXs:
+def _auto(base: RowSpaceRetriever, clicks: Any, half_life: float | str | None, cold: float, seed: int) -> PefaXs:
     """Choose among the base, `pefa_xs` (plain or calibrated) and `pefa_max` on held-out clicks."""
     trials = trials_xs(XS_WEIGHTS, (True, False)) + trials_unit(XS_WEIGHTS, base.row_lengths)
     if isinstance(base, Dense):
@@ -188,7 +180,7 @@ items with 32 neighbors is .348 with either.
 HALF = "float16"
 
 
-@builds("pefa_xl", data="clicks")
+@builds("pefa", data="clicks", variant="xl")
 @validate_args
 def pefa_xl(
     base: Retriever,
@@ -326,3 +318,89 @@ def _scale(base: Retriever, log: ClickLog) -> float:
     similar = log.vectors[chosen] @ log.vectors[chosen].T
     spread = float(np.mean([np.std(one) for one in lists])) if lists else 1.0
     return float(f"{spread / max(float(similar.std()), 1e-6):.6g}")
+
+
+VARIANTS = (AUTO, "xs", "max", "xl")
+
+
+@overload
+def pefa(
+    base: RowSpaceRetriever,
+    clicks: Any,
+    variant: Literal["auto", "xs", "max"] = "auto",
+    *,
+    half_life: float | str | None = None,
+    cold: float = COLD_SHARE,
+    seed: int = 0,
+    **options: Any,
+) -> PefaXs: ...
+
+
+@overload
+def pefa(
+    base: Retriever,
+    clicks: Any,
+    variant: Literal["xl"],
+    *,
+    half_life: float | str | None = None,
+    cold: float = COLD_SHARE,
+    seed: int = 0,
+    **options: Any,
+) -> PefaXl: ...
+
+
+@builds("pefa", data="clicks")
+@validate_args
+def pefa(
+    base: Retriever,
+    clicks: Any,
+    variant: str = AUTO,
+    *,
+    half_life: float | str | None = None,
+    cold: float = COLD_SHARE,
+    seed: int = 0,
+    **options: Any,
+) -> PefaXs | PefaXl:
+    """Adapt a retriever to clicks without training anything.
+
+    Parameters
+    ----------
+    base : Retriever
+        What is adapted; it stays as it is. "xs" takes dense retrievers, BM25 and TF-IDF, "max" dense ones, and "xl"
+        any retriever, with an `encoder` where it has none.
+    clicks
+        A Dataset, or (query text, item id) pairs with or without a weight.
+    variant : {"auto", "xs", "max", "xl"}
+        "xs" moves every item's vector towards the queries it was clicked for, "max" also lets an item's best past query
+        score it alone, and "xl" lets the past queries nearest to a query vote. "auto" chooses among the base, "xs" and
+        "max" on held-out clicks.
+    half_life : float, "auto" or None
+        Days after which a click weighs half as much, for clicks with times. "auto" chooses on the latest clicks.
+    cold : float
+        The share of queries to come whose items have no clicks yet; settings are chosen for it.
+    seed : int
+        Which clicks are held out to choose by.
+    **options
+        Of the variant; what is left out, or "auto", is chosen on held-out clicks. "xs" has `weight` and `calibrated`;
+        "max" has `weight`, `margin` and `item_weight`; "xl" has `weight`, `neighbors`, `votes`, `near`, `scale`,
+        `threshold`, `encoder`, `depth`, `index` and what that index takes.
+
+    Examples
+    --------
+    >>> from vizsla.methods.bm25 import bm25
+    >>> fruit = bm25({"a": "a sweet fig", "b": "a green pear"})
+    >>> pefa(fruit, [("purple", "a")], variant="xs", weight=0.5, calibrated=False)("purple").ids
+    [['a']]
+    """
+    check_choice("variant", variant, VARIANTS)
+    build: Any = {"xs": pefa_xs, "max": pefa_max, "xl": pefa_xl}.get(variant)
+    known = () if build is None else inspect.signature(build).parameters
+    wrong = [name for name in options if name not in known and variant != "xl"]
+    if wrong:
+        own = ", ".join(f"`{name}`" for name in known if name not in (*inspect.signature(pefa).parameters, "clicks"))
+        raise InputError(f'`{wrong[0]}` must be an option of the variant "{variant}" ({own or "none"}). Got another.')
+    if build is None:
+        rows = check_type("base", base, RowSpaceRetriever, RowSpaceRetriever.in_words)
+        return _auto(rows, clicks, half_life, cold, seed)
+    made: PefaXs | PefaXl = build(base, clicks, half_life=half_life, cold=cold, seed=seed, **options)
+    return made

@@ -13,7 +13,7 @@ from vizsla._internal.terminal import abbreviate
 from vizsla.base.encoder import Encoder
 from vizsla.base.queries import Queries
 from vizsla.base.retriever import Retriever
-from vizsla.compose.updates import Done, grown, known_ids, readable_twice, shrunk
+from vizsla.compose.updates import Memo, add_items, known_ids, readable_twice, remove_items
 from vizsla.core.candidates import Candidates, PairScores, Stats
 from vizsla.core.explanation import Explanation
 from vizsla.core.strings import Strings
@@ -100,7 +100,8 @@ class PefaXl(Retriever):
     """
 
     kind = "pefa-xl"
-    composed = True
+    encoder: Encoder
+    is_composite = True
 
     def __init__(
         self,
@@ -151,6 +152,15 @@ class PefaXl(Retriever):
         """Take clicks away again: adding and taking away leaves no trace."""
         return self._changed(clicks, -1)
 
+    def children(self) -> list[Retriever]:
+        """Return the base."""
+        return [self.base]
+
+    @property
+    def takes_items(self) -> bool:
+        """Whether the base takes items."""
+        return self.base.takes_items
+
     def with_items(self, items: Mapping[str, str] | Iterable[Any]) -> PefaXl:
         """Return the retriever over more items, which have no clicks, if the base takes them; nothing is trained."""
         return self._with_items(readable_twice(items), {})
@@ -181,11 +191,14 @@ class PefaXl(Retriever):
         made = PefaXl(base, own, self.log, self.settings, self.index, depth=self.depth, choice=self.choice)
         return self._kept(made)
 
-    def _with_items(self, items: Any, done: Done) -> PefaXl:
-        return self._over(grown(self.base, items, done))
+    def _given_encoder(self, encoder: Encoder) -> PefaXl:
+        return self.with_encoder(encoder)
 
-    def _without_items(self, ids: list[str], done: Done) -> PefaXl:
-        return self._over(shrunk(self.base, ids, done))
+    def _with_items(self, items: Any, memo: Memo) -> PefaXl:
+        return self._over(add_items(self.base, items, memo))
+
+    def _without_items(self, ids: list[str], memo: Memo) -> PefaXl:
+        return self._over(remove_items(self.base, ids, memo))
 
     @property
     def effort(self) -> int | None:

@@ -133,7 +133,7 @@ def _shares(
 
 
 class PefaXs(IndexRetriever):
-    """A retriever over vectors or bags adapted to clicks; it costs what the base costs. Use `pefa_xs` or `pefa_max`.
+    """A retriever over vectors or words adapted to clicks; it costs what the base costs. Use `pefa_xs` or `pefa_max`.
 
     Over bags of words its encoder also knows the words that only clicked queries have, so that such a word finds what
     was clicked for it.
@@ -211,12 +211,16 @@ class PefaXs(IndexRetriever):
         base = self.base.refit_on(dataset, threads=threads)
         if base is not self.base:
             if self._recipe is None:
-                remedy = "Give a function that builds both: `lambda dataset: vizsla.pefa_xs(…, dataset)`."
+                remedy = "Give a function that builds both: `lambda dataset: vizsla.pefa(…, dataset)`."
                 raise InputError(f"A base must have learned from no clicks, to stay. Got {self.base!r}. {remedy}")
             again: PefaXs = refit(self, dataset, threads=threads, members={"base": base}, base="base")
             return again
         lost = clicks_elsewhere(self.log, self.items, dataset)
         return self.without_clicks(lost) if lost else self
+
+    def children(self) -> list[RowSpaceRetriever]:
+        """Return the base."""
+        return [self.base]
 
     def with_encoder(self, encoder: Encoder) -> Self:
         """Give the encoder that a load could not bring back; see `IndexRetriever.with_encoder`."""
@@ -248,7 +252,7 @@ class PefaXs(IndexRetriever):
     def _explain(self, queries: Queries, item: int, filter: Filter | None) -> Explanation:
         row = queries.encoded(self.encoder)
         query = (row.toarray() if isinstance(row, SparseRows) else row)[0]
-        one = Candidates.matches([np.array([item], np.int32)])
+        one = Candidates.from_rows([np.array([item], np.int32)])
         own = float(self.base.index.scores(narrowed(row, self.base.encoder.dim), one).scores[0])
         score = self._score_one(queries, item)
         weights, items = grown_column_weights(self.base, self.log), np.array([item])

@@ -1,1 +1,1 @@
-"""SiDR: a transformer that speaks in tokens, over binary bags of tokens and over vectors of its own."""
+"""SiDR: a transformer that speaks in tokens, over binary token lists and over vectors of its own."""

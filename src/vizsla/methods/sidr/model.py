@@ -51,20 +51,20 @@ class Sidr(IndexRetriever):
         super().__init__(items, encoder, index)
 
     def with_query_form(self, form: str) -> Self:
-        """Return the same items, asked by simpler queries: "bag" is alpha search, for which no model runs."""
+        """Return the same items, asked by simpler queries: "tokens" is alpha search, for which no model runs."""
         return self._with(encoder=self.encoder.with_forms(queries=form, items=self.encoder.item_form))
 
     def refit_on(self, dataset: Dataset, *, threads: int = 1) -> Self:
         """Raise: a trained model cannot forget clicks; who wants a twin gives the function that trains it."""
         raise InputError(
             "A trained SiDR cannot forget clicks. Give a function in its place, such as "
-            "`lambda dataset: vizsla.train_sidr(vizsla.bag(dataset), dataset, …)`."
+            "`lambda dataset: vizsla.learning.train_sidr(vizsla.tokens(dataset, epochs=0), dataset, …)`."
         )
 
     def _explain(self, queries: Queries, item: int, filter: Filter | None) -> Explanation:
         asked = SparseRows.of(self._rows(queries), name="queries")
         given = SparseRows.of(self.index.to_csr()[[item]], name="items")
-        parts = token_shares(self.encoder.bag, queries.texts[0], asked, given)
+        parts = token_shares(self.encoder.words, queries.texts[0], asked, given)
         return Explanation(self._score_one(queries, item), "learned tokens, query × item", parts)
 
     def _write(self, writer: ArtifactWriter) -> None:
@@ -82,7 +82,7 @@ class Sidr(IndexRetriever):
 def sidr(items: Any, encoder: SidrEncoder) -> Sidr:
     """Encode every item with SiDR's model, and build the retriever over their vectors: full parametric search.
 
-    `bag(...).with_table(encoder)` needs no pass over the items (beta search), and `beta >> LateParametric(...)` only
+    `tokens(...).with_table(encoder)` needs no pass over the items (beta search), and `beta >> LateParametric(...)` only
     over those that are found.
 
     Parameters

@@ -13,18 +13,18 @@ from vizsla.errors import InputError, check_positive
 from vizsla.export.checks import LOSS, QuantizationCheck, recall_of
 from vizsla.export.onnx import vocabulary_int8
 from vizsla.methods.tokens.learner import ClickMatrix
-from vizsla.methods.tokens.model import Bag
+from vizsla.methods.tokens.model import TokenRetriever
 
 
 @validate_args
 def quantize_sidr(
-    search: Bag, clicks: Any, *, queries: int = 500, depth: int = 10, most_loss: float = LOSS, seed: int = 0
-) -> tuple[Bag, QuantizationCheck]:
+    search: TokenRetriever, clicks: Any, *, queries: int = 500, depth: int = 10, most_loss: float = LOSS, seed: int = 0
+) -> tuple[TokenRetriever, QuantizationCheck]:
     """Return beta search with an int8 model if recall holds, or as it was; and the check that says which.
 
     Parameters
     ----------
-    search : Bag
+    search : TokenRetriever
         What `train_sidr` returned.
     clicks : Dataset or iterable
         Queries with their right items; best some that were held out.
@@ -56,7 +56,7 @@ def quantize_sidr(
     return (small if check.accepted else search), check
 
 
-def _best(search: Bag, asked: ClickMatrix, depth: int) -> tuple[list[Any], float]:
+def _best(search: TokenRetriever, asked: ClickMatrix, depth: int) -> tuple[list[Any], float]:
     search.encode(asked.texts[:1])  # the first call also loads the model
     start = perf_counter()
     rows = search.encode(asked.texts)

@@ -35,8 +35,8 @@ class SidrSettings:
         compare with learned items. Items are long, so these cost more than the queries.
     wrong : int
         How many of the found items that are wrong go with each of them.
-    item_bags : bool
-        Whether an item's vector begins at its bag, as beta search weighs it, and the transformer adds to it; without
+    item_tokens : bool
+        Whether an item's vector begins at its base, as beta search weighs it, and the transformer adds to it; without
         it a vector is what the transformer says alone, as in the paper.
     tokens : int
         How many tokens a text's vector keeps (the paper's k).
@@ -44,7 +44,7 @@ class SidrSettings:
         How many items beta search finds for each query at each step, to be told from the clicked one (the paper's m);
         0 leaves the batch's own items alone.
     semi_parametric : bool
-        Whether the losses against plain bags are there; without them beta search is not trained for.
+        Whether the losses against plain token sets are there; without them beta search is not trained for.
     whole_head : bool
         Whether learned items are compared by all tokens, as in the paper, and not only by those that the step's texts
         hold, which costs a fraction.
@@ -85,7 +85,7 @@ class SidrSettings:
     batch: int = 64
     vectors: int = 16
     wrong: int = 1
-    item_bags: bool = True
+    item_tokens: bool = True
     tokens: int = 768
     retrieved: int = 20
     semi_parametric: bool = True

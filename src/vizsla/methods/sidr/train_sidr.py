@@ -36,27 +36,29 @@ from vizsla.methods.sidr.training_data import (
     wordpiece_of,
 )
 from vizsla.methods.tokens.learner import ClickMatrix
-from vizsla.methods.tokens.model import Bag
+from vizsla.methods.tokens.model import TokenRetriever
 from vizsla.typing import Int64Array
 
-ALONE, BESIDE_BAGS = 0.1, 0.025
-"""Where the scale of items' values begins: a token that an item says weighs about as much as in a bag with norms; and
-what ranked held-out clicks best beside bags, for values that had not learned to stand there."""
+ALONE, BESIDE_TOKENS = 0.1, 0.025
+"""Where the scale of items' values begins: a token that an item says weighs about as much as in a list with norms; and
+what ranked held-out clicks best beside tokens, for values that had not learned to stand there."""
 SAMPLE = 200
 """Queries and items from which the head's biases begin."""
 
 
-def begun_model(bag: Bag, lessons: SidrTrainingData, folder: str | Path, settings: SidrSettings) -> VocabularyModel:
+def begun_model(
+    base: TokenRetriever, lessons: SidrTrainingData, folder: str | Path, settings: SidrSettings
+) -> VocabularyModel:
     """Return the model that learns; a head that the checkpoint lacks is made of its word embeddings."""
     model = VocabularyModel(
         folder, seed=settings.seed, dropout=settings.dropout, frozen_layers=settings.frozen_layers,
-        item_scale=BESIDE_BAGS if settings.item_bags else ALONE,
+        item_scale=BESIDE_TOKENS if settings.item_tokens else ALONE,
     )  # fmt: skip
-    _check_model(model, bag, settings)
+    _check_model(model, base, settings)
     if model.has_head:
         return model
     if settings.masked_steps:
-        mask = int(wordpiece_of(bag).vocabulary.find("[MASK]"))
+        mask = int(wordpiece_of(base).vocabulary.find("[MASK]"))
         train_masked(model, lessons.items, lessons.held, mask, steps=settings.masked_steps, seed=settings.seed)
     if settings.leveled:
         rng = np.random.default_rng(settings.seed)
@@ -64,17 +66,17 @@ def begun_model(bag: Bag, lessons: SidrTrainingData, folder: str | Path, setting
     return model
 
 
-def training_key(bag: Bag, clicked: ClickMatrix, model: VocabularyModel, settings: SidrSettings) -> str:
+def training_key(base: TokenRetriever, clicked: ClickMatrix, model: VocabularyModel, settings: SidrSettings) -> str:
     """Return what a checkpoint must share with a run that goes on from it."""
     clicks = clicked.clicks
-    return repr((bag.encoder.fingerprint, clicks.shape, clicks.nnz, int(clicks.indices.sum()), model.name, settings))
+    return repr((base.encoder.fingerprint, clicks.shape, clicks.nnz, int(clicks.indices.sum()), model.name, settings))
 
 
-def _check_model(model: VocabularyModel, bag: Bag, settings: SidrSettings) -> None:
-    if model.tokens != bag.index.dim:
+def _check_model(model: VocabularyModel, base: TokenRetriever, settings: SidrSettings) -> None:
+    if model.tokens != base.index.dim:
         raise InputError(
-            f"`model` must have the bag's {bag.index.dim} tokens. Got {model.tokens}: build the bag with "
-            "`analyzer=vizsla.WordPiece.open(model)`."
+            f"`model` must have the base's {base.index.dim} tokens. Got {model.tokens}: build the base with "
+            "`analyzer=vizsla.text.WordPiece.open(model)`."
         )
     if model.longest < settings.max_tokens:
         raise InputError(f"`max_tokens` must be at most the model's {model.longest}. Got {settings.max_tokens}.")
@@ -150,7 +152,7 @@ def _vectors(model: VocabularyModel, lessons: SidrTrainingData, items: Int64Arra
 @builds("train_sidr", data="dataset")
 @validate_args
 def train_sidr(
-    bag: Bag,
+    base: TokenRetriever,
     dataset: Dataset,
     model: str | Path,
     *,
@@ -159,26 +161,26 @@ def train_sidr(
     checkpoint: str | Path | None = None,
     watch: Watch | None = None,
     **settings: Any,
-) -> Bag:
-    """Return the bag with SiDR's encoder in the place of its table: beta search. Its lists are shared.
+) -> TokenRetriever:
+    """Return the base with SiDR's encoder in the place of its table: beta search. Its lists are shared.
 
     A transformer's weights are added to those of a table of tokens. They learn to tell clicked items from those that
-    beta search finds at that moment, by their bags and, for some, by vectors of their own (section 3.3 of the paper).
+    beta search finds at that moment, by their tokens and, for some, by vectors of their own (section 3.3 of the paper).
     A tenth of the queries is held out; the epoch that serves them best is kept. Training needs the extra `neural`,
     what it returns only `onnx`.
 
     Parameters
     ----------
-    bag : Bag
+    base : TokenRetriever
         Built with `analyzer=WordPiece.open(model)`.
     dataset : Dataset
-        The bag's items with their texts, and clicks.
+        The base's items with their texts, and clicks.
     model : path
         The folder of a BERT-like checkpoint; the head of one that has none begins as its word embeddings.
     answers : mapping of query text to texts, optional
         Items that hold one of a query's answers are not taken for wrong.
     teacher : Retriever, optional
-        Whose scores of the found items are imitated too; it must be over the bag's items.
+        Whose scores of the found items are imitated too; it must be over the base's items.
     checkpoint : path, optional
         A folder where the state is kept; a run that was stopped goes on from it, to the same result.
     watch : callable, optional
@@ -187,27 +189,27 @@ def train_sidr(
         Of `SidrSettings`, such as `epochs` and `seed`.
     """
     chosen = SidrSettings(**settings)
-    clicked = ClickMatrix.of(dataset, bag.items)
-    _check(bag, clicked)
+    clicked = ClickMatrix.of(dataset, base.items)
+    _check(base, clicked)
     path = _folder(checkpoint)
-    ready = prepared(bag, clicked, _texts(bag, dataset), chosen, answers)
-    learner = begun_model(bag, ready.lessons, model, chosen)
-    taught = taught_by(bag, teacher, clicked, chosen)
+    ready = prepared(base, clicked, _texts(base, dataset), chosen, answers)
+    learner = begun_model(base, ready.lessons, model, chosen)
+    taught = taught_by(base, teacher, clicked, chosen)
     training = SidrTraining(learner, ready.lessons, chosen, teacher=taught)
     held = ready.held if chosen.semi_parametric else None  # beta search judges only what is trained for it
     guides = type(teacher).__name__, None if answers is None else len(answers)
-    key = repr((training_key(bag, clicked, learner, chosen), *guides))
+    key = repr((training_key(base, clicked, learner, chosen), *guides))
     SidrRun(training, held, key=key, checkpoint=path, watch=watch).run()
-    return bag.with_table(_encoder(bag, clicked, learner, ready, chosen))
+    return base.with_table(_encoder(base, clicked, learner, ready, chosen))
 
 
-def _check(bag: Bag, clicked: ClickMatrix) -> None:
+def _check(base: TokenRetriever, clicked: ClickMatrix) -> None:
     if not len(clicked):
         raise InputError("`dataset` must hold at least one click. Got none.")
-    if bag.learned:
-        raise InputError(f"`bag` must not be learned: SiDR learns a table of its own. Got {bag!r}.")
-    if not bag.frequencies.any():
-        raise InputError("`bag` must hold at least one token of the model. Got items without any.")
+    if base.learned:
+        raise InputError(f"`base` must not be learned: SiDR learns a table of its own. Got {base!r}.")
+    if not base.frequencies.any():
+        raise InputError("`base` must hold at least one token of the model. Got items without any.")
 
 
 def _folder(checkpoint: str | Path | None) -> Path | None:
@@ -217,46 +219,48 @@ def _folder(checkpoint: str | Path | None) -> Path | None:
     return path
 
 
-def _texts(bag: Bag, dataset: Dataset) -> list[str]:
-    """Return the texts of the bag's items, in their order."""
+def _texts(base: TokenRetriever, dataset: Dataset) -> list[str]:
+    """Return the texts of the base's items, in their order."""
     texts = {item.id: item.default_text() for item in dataset.items}
-    lacking = [item for item in bag.items if item not in texts]
+    lacking = [item for item in base.items if item not in texts]
     if lacking:
-        raise InputError(f"`dataset` must hold the bag's items. Got none with the id {lacking[0]!r}.")
-    return [texts[item] for item in bag.items]
+        raise InputError(f"`dataset` must hold the base's items. Got none with the id {lacking[0]!r}.")
+    return [texts[item] for item in base.items]
 
 
-def taught_by(bag: Bag, teacher: Retriever | None, clicked: ClickMatrix, settings: SidrSettings) -> Teacher | None:
+def taught_by(
+    base: TokenRetriever, teacher: Retriever | None, clicked: ClickMatrix, settings: SidrSettings
+) -> Teacher | None:
     """Return the teacher of the queries' found items, where there is one."""
     if teacher is None:
         return None
-    if teacher.items != bag.items:
-        raise InputError(f"`teacher` must be over the bag's items, in their order. Got {teacher!r}.")
+    if teacher.items != base.items:
+        raise InputError(f"`teacher` must be over the base's items, in their order. Got {teacher!r}.")
     return Teacher(teacher, Queries(clicked.texts), depth=max(1, settings.retrieved))
 
 
 def _encoder(
-    bag: Bag, clicked: ClickMatrix, model: VocabularyModel, ready: Prepared, settings: SidrSettings
+    base: TokenRetriever, clicked: ClickMatrix, model: VocabularyModel, ready: Prepared, settings: SidrSettings
 ) -> SidrEncoder:
     """Return the encoder that serves: the model as ONNX, and a table of all clicks."""
     if settings.table_epochs:
         options = {"epochs": settings.served_epochs, "seed": settings.seed}
-        table = learned_table(bag, clicked, clicked.clicks, **options)
+        table = learned_table(base, clicked, clicked.clicks, **options)
     else:
-        table = TokenTable(bag.encoder.bag, np.zeros(bag.index.dim, np.float32))
+        table = TokenTable(base.encoder.words, np.zeros(base.index.dim, np.float32))
     tokens = ready.lessons.held
     return SidrEncoder(
         table, vocabulary_onnx(model, tokens), tokens, query_scale=float(model.query_scale.detach()),
-        most=settings.tokens, max_tokens=settings.max_tokens, **_items(bag, model, ready, settings),
+        most=settings.tokens, max_tokens=settings.max_tokens, **_items(base, model, ready, settings),
     )  # fmt: skip
 
 
-def _items(bag: Bag, model: VocabularyModel, ready: Prepared, settings: SidrSettings) -> dict[str, Any]:
-    """Return what the items' vectors are made of: their bags as they are weighed, and how much the model adds."""
+def _items(base: TokenRetriever, model: VocabularyModel, ready: Prepared, settings: SidrSettings) -> dict[str, Any]:
+    """Return what the items' vectors are made of: their tokens as they are weighed, and how much the model adds."""
     scale = float(model.item_scale.detach())
-    if not settings.item_bags:
+    if not settings.item_tokens:
         return {"item_scale": scale}
     if ready.held is not None:
         choice = chosen_item_scale(model, ready.lessons, ready.held, tokens=settings.tokens, seed=settings.seed)
         scale = float(choice.chosen["item_scale"])
-    return {"item_scale": scale, "b": bag.b, "mean_length": float(bag.lengths.mean())}
+    return {"item_scale": scale, "b": base.b, "mean_length": float(base.lengths.mean())}

@@ -15,7 +15,7 @@ from vizsla.encoders.sidr import columns, sparsified, summed
 from vizsla.errors import InputError
 from vizsla.learning.checkpoints import TrainingProgress, TrainingState, Watch
 from vizsla.learning.distillation import Teacher, distillation
-from vizsla.learning.losses import BagSide, VectorSide, beta, parametric
+from vizsla.learning.losses import TokenSide, VectorSide, beta, parametric
 from vizsla.learning.optimizers import rate_factor
 from vizsla.learning.torch_optimizers import TorchAdamW
 from vizsla.learning.torch_vocabulary import TokenBatch, VocabularyModel
@@ -122,10 +122,10 @@ class SidrTraining:
         """Return half the loss of beta search, and how the queries' values are to move."""
         lessons = self.lessons
         passages = np.concatenate([items, np.setdiff1d(np.concatenate(found), items)])
-        bags = lessons.bags[passages]
-        tokens = np.unique(bags.indices).astype(np.int64)
+        sets = lessons.item_tokens[passages]
+        tokens = np.unique(sets.indices).astype(np.int64)
         values, vectors, kept = self._vectors(asked, tokens)
-        side = BagSide(vectors, columns(bags, tokens), lessons.index.norms[passages], self._excluded(asked, passages))
+        side = TokenSide(vectors, columns(sets, tokens), lessons.index.norms[passages], self._excluded(asked, passages))
         scores = side.scores()
         loss, by_score = beta(side, scores)
         if self.teacher is not None:
@@ -140,8 +140,8 @@ class SidrTraining:
         lessons, count = self.lessons, min(self.settings.vectors, len(items))
         some = _first(asked, count)
         passages = np.concatenate([items[:count], self._drawn(some.numbers, found[:count], rng)])
-        bags = lessons.asked.take(some.numbers)
-        tokens = self._scored(np.append(lessons.bags[passages].indices, bags.columns))
+        rows = lessons.asked.take(some.numbers)
+        tokens = self._scored(np.append(lessons.item_tokens[passages].indices, rows.columns))
         values, vectors, kept = self._vectors(some, tokens)
         said, strongest = self._said(passages, tokens)
         learned = self.model.item_scale * said
@@ -151,7 +151,7 @@ class SidrTraining:
         moves = [(values, kept * by_query), (learned, strongest * by_passage)]
         if not self.settings.semi_parametric:
             return loss, moves
-        plain = (columns(bags.to_scipy(), tokens).toarray() > 0).astype(np.float32)
+        plain = (columns(rows.to_scipy(), tokens).toarray() > 0).astype(np.float32)
         more, _, by_said = parametric(VectorSide(plain, strongest * said.detach().numpy(), excluded))
         return loss + more / 2, [*moves, (said, strongest * by_said / 2)]
 
@@ -179,11 +179,11 @@ class SidrTraining:
         return values, table + kept * values.detach().numpy(), kept
 
     def _begun(self, passages: Int64Array, tokens: Int64Array) -> Float32Array:
-        """Return where items' vectors begin, before the transformer adds to them: bags, as beta search weighs them."""
-        if not self.settings.item_bags:
+        """Return where items' vectors begin, before the transformer adds to them: tokens, weighed as by beta search."""
+        if not self.settings.item_tokens:
             return np.zeros((len(passages), len(tokens)), np.float32)
-        bags: Float32Array = columns(self.lessons.bags[passages], tokens).toarray()
-        return bags * self.lessons.index.norms[passages][:, None]
+        sets: Float32Array = columns(self.lessons.item_tokens[passages], tokens).toarray()
+        return sets * self.lessons.index.norms[passages][:, None]
 
     def _excluded(self, asked: SidrQueries, passages: Int64Array) -> NDArray[np.bool_]:
         excluded = self.lessons.are_right(asked.numbers, passages)

@@ -15,13 +15,13 @@ from vizsla.core.sparse import SparseRows, row_numbers
 from vizsla.encoders.sidr import sparsified, summed
 from vizsla.encoders.token_table import TokenTable
 from vizsla.errors import InputError
-from vizsla.indexes.tokens import BagIndex
+from vizsla.indexes.tokens import TokenIndex
 from vizsla.learning.query_mix import select_entries
 from vizsla.learning.splits import item_folds, table_split
 from vizsla.learning.torch_vocabulary import VocabularyModel
 from vizsla.methods.sidr.settings import SidrSettings
 from vizsla.methods.tokens.learner import ClickMatrix, LearningSettings, begun
-from vizsla.methods.tokens.model import Bag
+from vizsla.methods.tokens.model import TokenRetriever
 from vizsla.text.wordpiece import WordPiece, sequences
 from vizsla.typing import Int64Array
 
@@ -43,8 +43,8 @@ class SidrTrainingData:
         What the table of token weights says for each query; the transformer's weights are added to it.
     clicks : csr_array
         Queries × items.
-    index : BagIndex
-        The items' bags, where negatives are found.
+    index : TokenIndex
+        The items' tokens, where negatives are found.
     answers : list of lists of str, optional
         For each query strings that make an item an answer, so that it is no negative.
     texts : list of str
@@ -56,7 +56,7 @@ class SidrTrainingData:
     asked: SparseRows
     tables: SparseRows
     clicks: csr_array
-    index: BagIndex
+    index: TokenIndex
     answers: list[list[str]] | None
     texts: list[str]
 
@@ -67,14 +67,14 @@ class SidrTrainingData:
         return rows, self.clicks.indices.astype(np.int64)
 
     @cached_property
-    def bags(self) -> Any:
+    def item_tokens(self) -> Any:
         """The items' tokens, as a CSR array of ones."""
         return self.index.item_rows().to_scipy()
 
     @cached_property
     def held(self) -> Int64Array:
         """The tokens that some item holds, ascending."""
-        return np.unique(self.bags.indices).astype(np.int64)
+        return np.unique(self.item_tokens.indices).astype(np.int64)
 
     @cached_property
     def _keys(self) -> Int64Array:
@@ -129,7 +129,7 @@ class HeldOutQueries:
         texts = [self.queries[number] for number in chosen.tolist()]
         return type(self)(self.clicked.take(chosen), texts, self.tables.take(chosen), self.cold[chosen])
 
-    def measured(self, model: VocabularyModel, index: BagIndex, held: Int64Array, most: int) -> NDArray[np.float64]:
+    def measured(self, model: VocabularyModel, index: TokenIndex, held: Int64Array, most: int) -> NDArray[np.float64]:
         """Return the reciprocal rank of each query's first clicked item in beta search."""
         found = index.search(self.weighted(model, held, most), 10)
         return self.clicked.reciprocal_ranks(found)
@@ -150,22 +150,26 @@ class HeldOutQueries:
         return float(np.mean([kind.mean() for kind in kinds])) if kinds else 0.0
 
 
-def learned_table(bag: Bag, clicked: ClickMatrix, clicks: csr_array, *, epochs: int, seed: int) -> TokenTable:
-    """Return the bag's table after learning from some of the clicks."""
-    learner, rng = begun(bag, clicked, clicks, LearningSettings()), np.random.default_rng(seed)
+def learned_table(
+    base: TokenRetriever, clicked: ClickMatrix, clicks: csr_array, *, epochs: int, seed: int
+) -> TokenTable:
+    """Return the base's table after learning from some of the clicks."""
+    learner, rng = begun(base, clicked, clicks, LearningSettings()), np.random.default_rng(seed)
     for _ in range(epochs):
         learner.epoch(rng)
     return learner.table
 
 
-def unseen_rows(bag: Bag, clicked: ClickMatrix, clicks: csr_array, *, folds: int, epochs: int, seed: int) -> SparseRows:
+def unseen_rows(
+    base: TokenRetriever, clicked: ClickMatrix, clicks: csr_array, *, folds: int, epochs: int, seed: int
+) -> SparseRows:
     """Return every query's row by the table of the clicks that lie in other folds; queries of an item share a fold."""
-    rows = bag.encoder.bag.queries(clicked.texts)
+    rows = base.encoder.words.queries(clicked.texts)
     fold = item_folds(clicks, folds, seed)
     parts: list[SparseRows] = []
     for number in progress(range(folds), what="tables"):
         others = select_entries(clicks, fold[row_numbers(clicks.indptr)] != number)
-        table = learned_table(bag, clicked, others, epochs=epochs, seed=seed)
+        table = learned_table(base, clicked, others, epochs=epochs, seed=seed)
         parts.append(table.weighted(rows.take(np.flatnonzero(fold == number))))
     order = np.argsort(np.concatenate([np.flatnonzero(fold == number) for number in range(folds)]))
     return SparseRows.stacked(parts, rows.width).take(order)
@@ -182,19 +186,19 @@ class Prepared(NamedTuple):
 
 
 def prepared(
-    bag: Bag, clicked: ClickMatrix, texts: list[str], settings: SidrSettings, answers: Answers | None = None
+    base: TokenRetriever, clicked: ClickMatrix, texts: list[str], settings: SidrSettings, answers: Answers | None = None
 ) -> Prepared:
     """Hold out some queries, learn tables from the others' clicks, and cut all texts into token ids."""
-    pieces = wordpiece_of(bag)
+    pieces = wordpiece_of(base)
     held = table_split(clicked.clicks, settings.seed)
     left = clicked.clicks if held is None else held.left(clicked.clicks)
     queries = sequences(pieces, clicked.texts, settings.max_tokens)
     items = sequences(pieces, texts, settings.max_tokens)
-    asked = bag.encoder.bag.queries(clicked.texts)
-    tables, new = _tables(bag, clicked, left, settings)
+    asked = base.encoder.words.queries(clicked.texts)
+    tables, new = _tables(base, clicked, left, settings)
     found = None if answers is None else [_answers(answers.get(text, ())) for text in clicked.texts]
     lowered = [] if answers is None else [text.lower() for text in texts]
-    lessons = SidrTrainingData(queries, items, asked, tables, left, bag.index, found, lowered)
+    lessons = SidrTrainingData(queries, items, asked, tables, left, base.index, found, lowered)
     if held is None:
         return Prepared(lessons, None)
     rows = held.rows
@@ -208,24 +212,26 @@ def _answers(given: Sequence[str]) -> list[str]:
     return [answer.lower() for answer in given]
 
 
-def wordpiece_of(bag: Bag) -> WordPiece:
-    """Return the bag's WordPiece, or say that it needs one."""
-    pieces = bag.encoder.bag.analyzer
+def wordpiece_of(base: TokenRetriever) -> WordPiece:
+    """Return the base's WordPiece, or say that it needs one."""
+    pieces = base.encoder.words.analyzer
     if not isinstance(pieces, WordPiece):
         raise InputError(
-            f"`bag` must be made of the model's tokens. Got {bag!r}, made of words: "
-            "build it with `analyzer=vizsla.WordPiece.open(model)`."
+            f"`base` must be made of the model's tokens. Got {base!r}, made of words: "
+            "build it with `analyzer=vizsla.text.WordPiece.open(model)`."
         )
     return pieces
 
 
-def _tables(bag: Bag, clicked: ClickMatrix, left: Any, settings: SidrSettings) -> tuple[SparseRows, SparseRows]:
+def _tables(
+    base: TokenRetriever, clicked: ClickMatrix, left: Any, settings: SidrSettings
+) -> tuple[SparseRows, SparseRows]:
     """Return what tables say of the queries that are learned from, and of those that are held out."""
     if not settings.table_epochs:
         count = len(clicked.texts)
-        none = SparseRows(np.zeros(count + 1, np.int64), np.zeros(0, np.int32), np.zeros(0, np.float32), bag.index.dim)
+        none = SparseRows(np.zeros(count + 1, np.int64), np.zeros(0, np.int32), np.zeros(0, np.float32), base.index.dim)
         return none, none
     options = {"epochs": settings.table_epochs, "seed": settings.seed}
-    seen = unseen_rows(bag, clicked, left, folds=settings.folds, **options)
-    table = learned_table(bag, clicked, left, **options)
-    return seen, table.weighted(bag.encoder.bag.queries(clicked.texts))
+    seen = unseen_rows(base, clicked, left, folds=settings.folds, **options)
+    table = learned_table(base, clicked, left, **options)
+    return seen, table.weighted(base.encoder.words.queries(clicked.texts))

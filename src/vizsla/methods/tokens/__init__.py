@@ -1,1 +1,1 @@
-"""Bags of tokens: binary lists of the items, and queries that carry the weights."""
+"""Tokens: binary lists of the items, and queries that carry the weights."""

@@ -14,7 +14,7 @@ from vizsla.core.validation import ABOVE_0, COUNT, COUNT_FROM_0, check_numbers
 from vizsla.encoders.token_table import TokenTable
 from vizsla.learning.clicks import ClickLog
 from vizsla.learning.measures import reciprocal_ranks
-from vizsla.methods.tokens.model import Bag
+from vizsla.methods.tokens.model import TokenRetriever
 from vizsla.typing import Float64Array, Int64Array
 
 if TYPE_CHECKING:
@@ -164,22 +164,29 @@ class TokenLearner:
 
     Parameters
     ----------
-    bag : Bag
+    base : TokenRetriever
         The lists, and the table to begin with.
     table : TokenTable
         The table with the pattern of its expansion.
     queries : SparseRows
-        The queries' tokens, as the table's bag counts them.
+        The queries' tokens, as the table's `words` counts them.
     clicks : csr_array
         Queries × items.
     settings : LearningSettings
         How to learn.
     """
 
-    def __init__(self, bag: Bag, table: TokenTable, queries: SparseRows, clicks: csr_array, settings: LearningSettings):
-        self.index, self.bag, self.settings = bag.index, table.bag, settings
+    def __init__(
+        self,
+        base: TokenRetriever,
+        table: TokenTable,
+        queries: SparseRows,
+        clicks: csr_array,
+        settings: LearningSettings,
+    ):
+        self.index, self.words, self.settings = base.index, table.words, settings
         self.queries, self.clicks = queries, clicks
-        self.items = bag.index.item_rows().to_scipy()
+        self.items = base.index.item_rows().to_scipy()
         self.offsets, self.targets = table.offsets, table.targets
         self.weights, self.gains = table.weights.astype(np.float64), table.gains.astype(np.float64)
         self.floor = np.zeros(len(self.weights))
@@ -201,7 +208,7 @@ class TokenLearner:
     def table(self) -> TokenTable:
         """The table as it stands."""
         numbers = self.weights.astype(np.float32), self.offsets, self.targets, self.gains.astype(np.float32)
-        return TokenTable(self.bag, *numbers)
+        return TokenTable(self.words, *numbers)
 
     def epoch(self, rng: np.random.Generator) -> float:
         """Go through all clicks once, in random order; return the mean loss."""
@@ -313,20 +320,20 @@ def _taken(rows: SparseRows, numbers: Int64Array) -> SparseRows:
     return SparseRows(offsets, rows.columns[places], rows.values[places], rows.width)
 
 
-def begun(bag: Bag, clicked: ClickMatrix, clicks: csr_array, settings: LearningSettings) -> TokenLearner:
-    """Return a learner at the bag's own table, with room for the expansions that these clicks suggest."""
-    queries = bag.encoder.bag.queries(clicked.texts)
-    table = _with_room(bag, queries, clicks, settings.expansions)
-    return TokenLearner(bag, table, queries, clicks, settings)
+def begun(base: TokenRetriever, clicked: ClickMatrix, clicks: csr_array, settings: LearningSettings) -> TokenLearner:
+    """Return a learner at the base's own table, with room for the expansions that these clicks suggest."""
+    queries = base.encoder.words.queries(clicked.texts)
+    table = _with_room(base, queries, clicks, settings.expansions)
+    return TokenLearner(base, table, queries, clicks, settings)
 
 
-def _with_room(bag: Bag, queries: SparseRows, clicks: csr_array, most: int) -> TokenTable:
-    """Return the bag's table with the strongest pairs of these clicks added to its expansions, at 0."""
-    table: TokenTable = bag.encoder
-    items = bag.index.item_rows().to_scipy()
+def _with_room(base: TokenRetriever, queries: SparseRows, clicks: csr_array, most: int) -> TokenTable:
+    """Return the base's table with the strongest pairs of these clicks added to its expansions, at 0."""
+    table: TokenTable = base.encoder
+    items = base.index.item_rows().to_scipy()
     rows = row_numbers(clicks.indptr)
     asked = queries.with_values(np.ones(len(queries.columns), np.float32)).to_scipy()
     offsets, targets = strongest_pairs(asked[rows], items[clicks.indices], table.weights, most=most)
     if not table.expands:
-        return TokenTable(table.bag, table.weights, offsets, targets, np.zeros(len(targets), np.float32))
+        return TokenTable(table.words, table.weights, offsets, targets, np.zeros(len(targets), np.float32))
     return table.with_edges(offsets, targets)

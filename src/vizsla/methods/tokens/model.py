@@ -12,7 +12,7 @@ from vizsla._internal.terminal import progress
 from vizsla.base.encoder import Encoder
 from vizsla.base.index_retriever import IndexRetriever
 from vizsla.base.queries import Queries
-from vizsla.base.recipe import Recipe, builds, noted, refit
+from vizsla.base.recipe import Recipe, builds, noted, refit, settle
 from vizsla.core.candidates import Candidates
 from vizsla.core.explanation import Explanation
 from vizsla.core.sparse import SparseRows
@@ -22,7 +22,7 @@ from vizsla.data.filter import Filter
 from vizsla.encoders.sidr import SidrEncoder
 from vizsla.encoders.token_table import TokenTable
 from vizsla.errors import FormatError, InputError, check_range
-from vizsla.indexes.tokens import BagIndex
+from vizsla.indexes.tokens import TokenIndex
 from vizsla.learning.clicks import read_half_life
 from vizsla.text.analyzers import Analyzer
 from vizsla.text.bag_of_words import BagOfWords, length_norms
@@ -49,8 +49,8 @@ def idf(frequencies: NDArray[np.int64], documents: int) -> NDArray[np.float32]:
 DEFAULT_B = 0.5
 
 
-class Bag(IndexRetriever):
-    """Exact search over bags of tokens. Use `bag` to make one, and `train_tokens` to teach its queries.
+class TokenRetriever(IndexRetriever):
+    """Exact search over binary token lists. Use `tokens` to build one.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ class Bag(IndexRetriever):
         Item ids.
     encoder : TokenTable or SidrEncoder
         What a query's tokens weigh.
-    index : BagIndex
+    index : TokenIndex
         Which items hold each token.
     frequencies : int64 array
         The number of items that hold each token.
@@ -73,26 +73,26 @@ class Bag(IndexRetriever):
 
     Examples
     --------
-    >>> search = bag({"a": "a fig tree", "b": "an apple tree", "c": "figs"})
+    >>> search = tokens({"a": "a fig tree", "b": "an apple tree", "c": "figs"})
     >>> search("fig tree", k=2).ids
     [['a', 'b']]
     >>> print(search.explain("fig tree", "b"))
-    0.2006  bag of tokens, norm 0.4268 × the sum over the query's tokens
+    0.2006  tokens, norm 0.4268 × the sum over the query's tokens
     ├─ 0.0000  'fig': not in the item
     └─ 0.2006  'tree': in 2 of 3 items, weight 0.4700
     """
 
-    kind = "bag-of-tokens"
-    scale = "bag"
+    kind = "tokens"
+    scale = "tokens"
     encoder: Any
-    index: BagIndex
+    index: TokenIndex
 
     @validate_args
     def __init__(
         self,
         items: Strings,
         encoder: Encoder,
-        index: BagIndex,
+        index: TokenIndex,
         *,
         frequencies: NDArray[np.int64],
         lengths: NDArray[np.int32],
@@ -117,13 +117,13 @@ class Bag(IndexRetriever):
         analyzer: Analyzer | None = None,
         b: float = DEFAULT_B,
     ) -> Self:
-        """Read a catalog once and index it; see `bag` for the parameters."""
+        """Read a catalog once and index it; see `tokens` for the parameters."""
         stream = TextStream(items, ids)
         tokens, rows = BagOfWords.fit(progress(stream, what="reading"), analyzer)
         frequencies = np.bincount(rows.columns, minlength=tokens.dim).astype(np.int64)
         lengths = np.diff(rows.offsets).astype(np.int32)
         table = TokenTable(tokens, idf(frequencies, len(rows)))
-        index = BagIndex.build(rows, norms=_norms(lengths, b))
+        index = TokenIndex.build(rows, norms=_norms(lengths, b))
         return cls(stream.ids, table, index, frequencies=frequencies, lengths=lengths, b=b)
 
     @property
@@ -132,49 +132,51 @@ class Bag(IndexRetriever):
         return int(super().nbytes + self.frequencies.nbytes + self.lengths.nbytes)
 
     def __repr__(self) -> str:
-        return f"Bag({len(self.items):,} items, {'learned weights' if self.learned else 'idf'}, b {self.b:g})"
+        return (
+            f"TokenRetriever({len(self.items):,} items, {'learned weights' if self.learned else 'idf'}, b {self.b:g})"
+        )
 
     def with_b(self, b: float) -> Self:
-        """Return the same bag with another weight of the items' lengths."""
+        """Return the same retriever with another weight of the items' lengths."""
         return self._with(index=self.index.with_norms(_norms(self.lengths, b)), b=b)
 
     def with_table(self, table: Encoder) -> Self:
         """Return the same lists with other query weights: a TokenTable, or any encoder over the same tokens."""
         made = self._with(encoder=table, learned=True)
         if self._recipe is not None:
-            noted(made, Recipe("bag_table", {"bag": self._recipe, "table": table}))
+            noted(made, Recipe("token_weights", {"base": self._recipe, "table": table}))
         return made
 
     def with_half_life(self, half_life: float | None) -> Self:
-        """Return the same bag, which tells by what half-life its clicks weighed.
+        """Return the same base, which tells by what half-life its clicks weighed.
 
         Examples
         --------
-        >>> bag(["a fig tree"]).with_half_life(30.0).half_life
+        >>> tokens(["a fig tree"]).with_half_life(30.0).half_life
         30.0
         """
         return self._with(half_life=half_life)
 
     def with_words(self, texts: Iterable[str]) -> Self:
-        """Return a bag whose table also knows the words of these texts, which no item holds; for learning from queries.
+        """Return a retriever whose table also knows words of these texts that no item holds; for learning from queries.
 
-        Such a word finds nothing until it calls others to mind. A bag with a fixed vocabulary is returned as it is.
+        Such a word finds nothing until it has expansions. A retriever with a fixed vocabulary is returned as it is.
         """
-        grown = self.encoder.bag.grown(texts)
+        grown = self.encoder.words.grown(texts)
         if grown.dim == self.encoder.dim:
             return self
         more = grown.dim - self.encoder.dim
-        index = BagIndex(self.index.segments, self.index.norms, grown.dim)
+        index = TokenIndex(self.index.segments, self.index.norms, grown.dim)
         frequencies = np.append(self.frequencies, np.zeros(more, np.int64))
         return self._followed(self.items, grown, index, frequencies, self.lengths)
 
-    def with_clicks(self, clicks: Any, *, epochs: int = 1, rate: float = 0.03, **options: Any) -> Bag:
+    def with_clicks(self, clicks: Any, *, epochs: int = 1, rate: float = 0.03, **options: Any) -> TokenRetriever:
         """Return the same lists with a table that also learned from these clicks, in small steps: they are few.
 
         Parameters
         ----------
         clicks : Dataset or iterable
-            As for `train_tokens`, whose other options can be given too.
+            As for `vizsla.learning.train_tokens`, whose other options can be given too.
         epochs : int
             How often to go through them.
         rate : float
@@ -182,7 +184,7 @@ class Bag(IndexRetriever):
 
         Examples
         --------
-        >>> fruit = bag({"a": "a fig tree", "c": "a red car"})
+        >>> fruit = tokens({"a": "a fig tree", "c": "a red car"})
         >>> fruit.with_clicks([("vehicle", "c")], epochs=3)("vehicle", k=1).ids
         [['c']]
         """
@@ -195,20 +197,19 @@ class Bag(IndexRetriever):
         """Return itself, if its table is not learned; else learn it again. A table that came from elsewhere raises."""
         if not self.learned:
             return self
-        if self._recipe is None or self._recipe.kind not in ("tokens", "train_sidr"):
+        if self._recipe is None or self._recipe.kind not in ("tokens", "train_tokens", "train_sidr"):
             raise InputError(
-                "A table from elsewhere cannot forget clicks. Give a function in its place, such as "
-                "`lambda dataset: vizsla.train_tokens(vizsla.bag(dataset), dataset)`."
+                "A table from elsewhere cannot forget clicks. Give a function in its place, such as `vizsla.tokens`."
             )
         again: Self = refit(self, dataset, threads=threads)
         return again
 
     def with_items(self, items: Any) -> Self:
-        """Return a bag with more items; the lists that are there are shared, and a learned table stays as it is.
+        """Return a retriever with more items; the lists that are there are shared, and a learned table stays as it is.
 
         Examples
         --------
-        >>> bag({"a": "a fig tree"}).with_items({"b": "an apple tree"})("apple").ids
+        >>> tokens({"a": "a fig tree"}).with_items({"b": "an apple tree"})("apple").ids
         [['b']]
         """
         stream = TextStream(items)
@@ -224,11 +225,11 @@ class Bag(IndexRetriever):
         return self._followed(ids, grown, index, frequencies, lengths)
 
     def without_items(self, ids: Iterable[str]) -> Self:
-        """Return a bag without these items.
+        """Return a retriever without these items.
 
         Examples
         --------
-        >>> bag({"a": "a fig", "b": "a pear"}).without_items(["a"]).items[:]
+        >>> tokens({"a": "a fig", "b": "a pear"}).without_items(["a"]).items[:]
         ['b']
         """
         numbers = kept_items(self.items, ids)
@@ -238,21 +239,21 @@ class Bag(IndexRetriever):
         frequencies = np.bincount(index.item_rows().columns, minlength=self.encoder.dim).astype(np.int64)
         left = left_ids(self.items, numbers)
         index = index.with_norms(_norms(lengths, self.b))
-        return self._followed(left, self.encoder.bag, index, frequencies, lengths)
+        return self._followed(left, self.encoder.words, index, frequencies, lengths)
 
     def _grown(self, texts: list[str]) -> tuple[BagOfWords, SparseRows]:
-        grown = self.encoder.bag.grown(texts)
+        grown = self.encoder.words.grown(texts)
         return grown, grown.items(texts)
 
     def _followed(
         self,
         items: Strings,
         tokens: BagOfWords,
-        index: BagIndex,
+        index: TokenIndex,
         frequencies: NDArray[np.int64],
         lengths: NDArray[np.int32],
     ) -> Self:
-        """Return a bag of other items, whose table is the idf of these, or what was learned.
+        """Return a retriever of other items, whose table is the idf of these, or what was learned.
 
         Either way a token that no item holds weighs 0, and one that comes to a learned table weighs its idf.
         """
@@ -277,18 +278,18 @@ class Bag(IndexRetriever):
     def _explain(self, queries: Queries, item: int, filter: Filter | None) -> Explanation:
         score = self._score_one(queries, item)
         row = SparseRows.of(self._rows(queries), name="queries")
-        own = set(self.encoder.bag.queries([queries.texts[0]]).columns.tolist())
+        own = set(self.encoder.words.queries([queries.texts[0]]).columns.tolist())
         pairs = zip(row.columns.tolist(), row.values.tolist(), strict=True)
         parts = [self._share(token, weight, item, own=token in own) for token, weight in pairs]
         kept = [part for part, own in parts if part.score > 0 or own]
         shown = sorted(kept, key=lambda part: -part.score) if self.encoder.expands else kept
         norm = float(self.index.norms[item])
-        return Explanation(score, f"bag of tokens, norm {norm:.4f} × the sum over the query's tokens", shown)
+        return Explanation(score, f"tokens, norm {norm:.4f} × the sum over the query's tokens", shown)
 
     def _share(self, token: int, weight: float, item: int, *, own: bool) -> tuple[Explanation, bool]:
-        name = f"{self.encoder.bag.terms[token]!r}{'' if own else ' (expansion)'}"
+        name = f"{self.encoder.words.terms[token]!r}{'' if own else ' (expansion)'}"
         one = np.array([0, 1]), np.array([token], np.int32), np.ones(1, np.float32)
-        asked = Candidates.matches([np.array([item], np.int32)])
+        asked = Candidates.from_rows([np.array([item], np.int32)])
         held = float(self.index.scores(SparseRows(*one, self.index.dim), asked).scores[0]) > 0
         if not held:
             return Explanation(0.0, f"{name}: not in the item"), own
@@ -305,7 +306,7 @@ class Bag(IndexRetriever):
 
     @classmethod
     def _read(cls, reader: ArtifactReader) -> Self:
-        parts = reader.catalog("items"), _table(reader), reader.child("index", BagIndex)
+        parts = reader.catalog("items"), _table(reader), reader.child("index", TokenIndex)
         counts = reader.array("frequencies", np.int64), reader.array("lengths", np.int32)
         options = {"b": reader.parameter("b", float), "learned": reader.parameter("learned", bool)}
         aged = read_half_life(reader)
@@ -319,22 +320,34 @@ def _table(reader: ArtifactReader) -> TokenTable | SidrEncoder:
     return table
 
 
-@builds("bag", data="items")
+@builds("tokens", data="items")
 @validate_args
-def bag(
+def tokens(
     items: Any,
+    clicks: Any = None,
     *,
     ids: Iterable[str] | None = None,
     analyzer: Analyzer | None = None,
     b: float | str = "auto",
+    epochs: int | str = "auto",
+    rate: float = 0.1,
+    negatives: int = 64,
+    temperature: float = 1.0,
+    expansions: int = 64,
+    batch: int = 128,
+    half_life: float | str | None = None,
     seed: int = 0,
-) -> Bag:
-    """Build a retriever over bags of tokens, with idf as the query's weights: it needs no training.
+) -> TokenRetriever:
+    """Build a retriever over binary token lists; from clicks it learns what the tokens of a query weigh.
+
+    Without clicks a token weighs its idf.
 
     Parameters
     ----------
     items
         A Dataset, a mapping of id to text, texts, or (id, text) pairs; read once, never held.
+    clicks : Dataset or iterable, optional
+        A Dataset, or (query text, item id) pairs with or without a weight; those of a Dataset in `items` unless given.
     ids : iterable of str, optional
         Ids for texts that have none; without it an item's id is its number in decimal.
     analyzer : Analyzer, optional
@@ -342,28 +355,44 @@ def bag(
     b : float or "auto"
         How much an item's length counts, from 0 to 1. "auto" chooses it on the dataset's clicks, where there are
         enough, and else takes 0.5.
+    epochs : int or "auto"
+        How often to go through the clicks; 0 learns nothing. "auto" chooses it on held-out clicks.
+    rate, negatives, temperature, expansions, batch, half_life
+        How to learn; see `vizsla.learning.train_tokens`.
     seed : int
-        Draws the clicks that b is chosen on.
+        Draws the clicks that b is chosen on, and those that are held out.
 
     Examples
     --------
-    >>> bag(["a fig tree", "an apple tree"])("fig").ids
+    >>> tokens(["a fig tree", "an apple tree"])("fig").ids
     [['0']]
+    >>> tokens({"a": "a fig", "c": "a red car"}, [("vehicle", "c")], epochs=3)("vehicle", k=1).ids
+    [['c']]
     """
-    if b != "auto":
-        if isinstance(b, str):
-            raise InputError(f'`b` must be a number from 0 to 1, or "auto". Got {b!r}.')
-        return Bag.build(items, ids=ids, analyzer=analyzer, b=b)
+    if isinstance(b, str) and b != "auto":
+        raise InputError(f'`b` must be a number from 0 to 1, or "auto". Got {b!r}.')
+    from vizsla.data.dataset import Dataset
+    from vizsla.methods.tokens.train_tokens import train_tokens
     from vizsla.methods.tokens.tuning import chosen_b
 
-    made = Bag.build(items, ids=ids, analyzer=analyzer)
-    return made.with_b(chosen_b(made, items, seed=seed))
+    if clicks is None and isinstance(items, Dataset) and items.clicks.nnz:
+        clicks = items
+    made = TokenRetriever.build(items, ids=ids, analyzer=analyzer, b=DEFAULT_B if isinstance(b, str) else b)
+    if isinstance(b, str):
+        made = made.with_b(chosen_b(made, clicks, seed=seed))
+    if clicks is None or epochs == 0:
+        settle(made, epochs=0)
+        return made
+    return train_tokens(
+        made, clicks, epochs=epochs, rate=rate, negatives=negatives, temperature=temperature, expansions=expansions,
+        batch=batch, half_life=half_life, seed=seed,
+    )  # fmt: skip
 
 
-@builds("bag_table", data=None)
-def bag_table(bag: Bag, table: Encoder) -> Bag:
-    """Return a bag with other query weights, as `Bag.with_table` does."""
-    return bag.with_table(table)
+@builds("token_weights", data=None)
+def token_weights(base: TokenRetriever, table: Encoder) -> TokenRetriever:
+    """Return a retriever with other query weights, as `TokenRetriever.with_table` does."""
+    return base.with_table(table)
 
 
 def _norms(lengths: NDArray[np.int32], b: float) -> NDArray[np.float32]:

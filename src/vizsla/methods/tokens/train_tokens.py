@@ -15,7 +15,7 @@ from vizsla.errors import InputError, check_choice, check_positive
 from vizsla.learning.recency import recent_clicks
 from vizsla.learning.selection import FEWEST, Choice, ChoiceWarning
 from vizsla.methods.tokens.learner import ClickMatrix, LearningSettings, begun
-from vizsla.methods.tokens.model import Bag
+from vizsla.methods.tokens.model import TokenRetriever
 from vizsla.methods.tokens.tuning import chosen_epochs
 
 
@@ -60,10 +60,10 @@ def _nothing(choice: Choice) -> str:
     return f"Nothing was learned: {choice.measure} went {went}, all held out. Give `epochs` to learn all the same."
 
 
-@builds("tokens", data="clicks")
+@builds("train_tokens", data="clicks")
 @validate_args
 def train_tokens(
-    bag: Bag,
+    base: TokenRetriever,
     clicks: Any,
     *,
     epochs: int | str = "auto",
@@ -74,8 +74,8 @@ def train_tokens(
     batch: int = 128,
     half_life: float | str | None = None,
     seed: int = 0,
-) -> Bag:
-    """Return the bag with a table that was learned from clicks; its lists are shared, not built anew.
+) -> TokenRetriever:
+    """Return the base with a table that was learned from clicks; its lists are shared, not built anew.
 
     Every click is a question: which of the clicked item and the 64 items that the search finds at this very moment was
     it? The cross entropy of the answer is lowered by Adagrad. It begins at the idf, so little data harm little, and it
@@ -83,7 +83,7 @@ def train_tokens(
 
     Parameters
     ----------
-    bag : Bag
+    base : TokenRetriever
         Where to begin; a learned table is learned on.
     clicks : Dataset or iterable
         A Dataset, or (query text, item id) pairs with or without a weight.
@@ -108,27 +108,29 @@ def train_tokens(
 
     Examples
     --------
-    >>> from vizsla.methods.tokens.model import bag
-    >>> fruit = bag({"a": "a fig tree", "b": "an apple tree", "c": "a red car"})
+    >>> from vizsla.methods.tokens.model import tokens
+    >>> fruit = tokens({"a": "a fig tree", "b": "an apple tree", "c": "a red car"})
     >>> learned = train_tokens(fruit, [("vehicle", "c"), ("vehicle red", "c"), ("orchard fig", "a")], epochs=5)
     >>> learned("vehicle", k=1).ids, fruit("vehicle", k=1).ids
     ([['c']], [[]])
     """
     settings = LearningSettings(rate, negatives, temperature, batch, expansions)
-    days = bag.half_life
+    days = base.half_life
     if half_life is not None:
-        clicks, days = recent_clicks(clicks, half_life, lambda part: _learned(bag, part, epochs, settings, seed))
-    return _learned(bag, clicks, epochs, settings, seed).with_half_life(days)
+        clicks, days = recent_clicks(clicks, half_life, lambda part: _learned(base, part, epochs, settings, seed))
+    return _learned(base, clicks, epochs, settings, seed).with_half_life(days)
 
 
-def _learned(bag: Bag, clicks: Any, epochs: int | str, settings: LearningSettings, seed: int) -> Bag:
-    if isinstance(bag.encoder, SidrEncoder):  # its table learns on, as if it stood alone
-        alone = _learned(bag.with_table(bag.encoder.table), clicks, epochs, settings, seed)
-        return bag.with_table(bag.encoder.with_table(alone.encoder))
-    clicked = ClickMatrix.of(clicks, bag.items)
+def _learned(
+    base: TokenRetriever, clicks: Any, epochs: int | str, settings: LearningSettings, seed: int
+) -> TokenRetriever:
+    if isinstance(base.encoder, SidrEncoder):  # its table learns on, as if it stood alone
+        alone = _learned(base.with_table(base.encoder.table), clicks, epochs, settings, seed)
+        return base.with_table(base.encoder.with_table(alone.encoder))
+    clicked = ClickMatrix.of(clicks, base.items)
     if not len(clicked):
         raise InputError("`clicks` must hold at least one click. Got none.")
-    known = bag.with_words(clicked.texts)
+    known = base.with_words(clicked.texts)
     if isinstance(epochs, str):
         check_choice("epochs", epochs, ["auto"])
         choice = chosen_epochs(known, clicked, settings, seed=seed)
@@ -137,10 +139,12 @@ def _learned(bag: Bag, clicks: Any, epochs: int | str, settings: LearningSetting
     return _trained(known, clicked, settings, check_positive("epochs", epochs), seed)
 
 
-def _trained(bag: Bag, clicked: ClickMatrix, settings: LearningSettings, epochs: int, seed: int) -> Bag:
+def _trained(
+    base: TokenRetriever, clicked: ClickMatrix, settings: LearningSettings, epochs: int, seed: int
+) -> TokenRetriever:
     if not epochs:
-        return bag
-    learner, rng = begun(bag, clicked, clicked.clicks, settings), np.random.default_rng(seed)
+        return base
+    learner, rng = begun(base, clicked, clicked.clicks, settings), np.random.default_rng(seed)
     for _ in progress(range(epochs), what="learning"):
         learner.epoch(rng)
-    return bag.with_table(learner.table)
+    return base.with_table(learner.table)

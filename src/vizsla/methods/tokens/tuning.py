@@ -10,7 +10,7 @@ from vizsla._internal.terminal import progress
 from vizsla.learning.selection import QUALITIES, Choice, Judge
 from vizsla.learning.splits import COLD_SHARE, ColdWarmSplit, table_splits
 from vizsla.methods.tokens.learner import ClickMatrix, LearningSettings, begun
-from vizsla.methods.tokens.model import Bag
+from vizsla.methods.tokens.model import TokenRetriever
 from vizsla.typing import Float64Array
 
 if TYPE_CHECKING:
@@ -23,25 +23,25 @@ MOST = 2000
 DEPTH = 100
 
 
-def chosen_b(bag: Bag, items: Any, *, seed: int) -> float:
-    """Return the b with the highest MRR@10 over a sample of queries with clicks; a bag without clicks keeps its own.
+def chosen_b(base: TokenRetriever, items: Any, *, seed: int) -> float:
+    """Return the b with the highest MRR@10 over a sample of queries with clicks; without clicks its own.
 
     Nothing is learned from these clicks but one number, so none need be held out.
     """
     from vizsla.data.dataset import Dataset
 
     if not isinstance(items, Dataset) or items.clicks.nnz == 0:
-        return bag.b
-    clicked = ClickMatrix.of(items, bag.items)
+        return base.b
+    clicked = ClickMatrix.of(items, base.items)
     if len(clicked) < FEWEST:
-        return bag.b
+        return base.b
     drawn = np.random.default_rng(seed).permutation(len(clicked))[:MOST]
     sample = clicked.take(np.sort(drawn))
-    return max(CHOICES, key=lambda b: (_quality(bag.with_b(b), sample), -abs(b - bag.b)))
+    return max(CHOICES, key=lambda b: (_quality(base.with_b(b), sample), -abs(b - base.b)))
 
 
-def _quality(bag: Bag, sample: ClickMatrix) -> float:
-    found = bag.search_encoded(bag.encode(sample.texts), DEPTH)
+def _quality(base: TokenRetriever, sample: ClickMatrix) -> float:
+    found = base.search_encoded(base.encode(sample.texts), DEPTH)
     return float(sample.reciprocal_ranks(found).mean())
 
 
@@ -60,7 +60,7 @@ class EpochTrial:
 
     Parameters
     ----------
-    bag : Bag
+    base : TokenRetriever
         The lists, and the table to begin with.
     clicked : Clicked
         All clicks.
@@ -72,15 +72,17 @@ class EpochTrial:
         Fixes every draw.
     """
 
-    def __init__(self, bag: Bag, clicked: ClickMatrix, held: ColdWarmSplit, settings: LearningSettings, seed: int):
-        self.bag, self.asked, self.cold = bag, clicked.take(held.rows), held.is_cold
-        self._learner = begun(bag, clicked, held.left(clicked.clicks), settings)
+    def __init__(
+        self, base: TokenRetriever, clicked: ClickMatrix, held: ColdWarmSplit, settings: LearningSettings, seed: int
+    ):
+        self.base, self.asked, self.cold = base, clicked.take(held.rows), held.is_cold
+        self._learner = begun(base, clicked, held.left(clicked.clicks), settings)
         self._rng = np.random.default_rng(seed)
 
     def ranks(self) -> Float64Array:
         """Return the reciprocal rank of each held-out query's first clicked item."""
-        bag = self.bag.with_table(self._learner.table)
-        return self.asked.reciprocal_ranks(bag.search_encoded(bag.encode(self.asked.texts), 10))
+        base = self.base.with_table(self._learner.table)
+        return self.asked.reciprocal_ranks(base.search_encoded(base.encode(self.asked.texts), 10))
 
     def epoch(self) -> Float64Array:
         """Learn for another epoch, and measure again."""
@@ -88,13 +90,13 @@ class EpochTrial:
         return self.ranks()
 
 
-def chosen_epochs(bag: Bag, clicked: ClickMatrix, settings: LearningSettings, *, seed: int) -> Choice:
+def chosen_epochs(base: TokenRetriever, clicked: ClickMatrix, settings: LearningSettings, *, seed: int) -> Choice:
     """Learn from some of the clicks and measure the others after every epoch: warm and cold queries apart.
 
     The trial of 0 epochs is the table as it was. It is chosen where learning harms cold queries beyond noise, or helps
     nobody. Where nothing can be held out, the only trial has no query.
     """
-    trials = [EpochTrial(bag, clicked, held, settings, seed) for held in table_splits(clicked.clicks, seed)]
+    trials = [EpochTrial(base, clicked, held, settings, seed) for held in table_splits(clicked.clicks, seed)]
     if not trials:
         return Choice(MEASURE, 0, 0, [{"epochs": UNCHOSEN} | dict.fromkeys(QUALITIES, 0.0)], 0)
     judge = Judge.of_cold(np.concatenate([trial.cold for trial in trials]), COLD_SHARE)

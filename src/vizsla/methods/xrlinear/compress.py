@@ -28,8 +28,8 @@ def compact(model: Model, weights: str = "int8") -> Model:
     Examples
     --------
     >>> from vizsla.data.dataset import Dataset
-    >>> from vizsla.methods.xrlinear.train_xrlinear import train_xrlinear
-    >>> model = train_xrlinear(Dataset.of(["a fig", "a pear"], clicks=[("sweet", "0"), ("green", "1")]))
+    >>> from vizsla.methods.xrlinear.build import xrlinear
+    >>> model = xrlinear(Dataset.of(["a fig", "a pear"], clicks=[("sweet", "0"), ("green", "1")]))
     >>> compact(model).index.nbytes < model.index.nbytes
     True
     """
@@ -52,8 +52,8 @@ def prune(model: Model, threshold: float) -> Model:
     Examples
     --------
     >>> from vizsla.data.dataset import Dataset
-    >>> from vizsla.methods.xrlinear.train_xrlinear import train_xrlinear
-    >>> model = train_xrlinear(Dataset.of(["a fig", "a pear"], clicks=[("sweet", "0"), ("green", "1")]), threshold=0)
+    >>> from vizsla.methods.xrlinear.build import xrlinear
+    >>> model = xrlinear(Dataset.of(["a fig", "a pear"], clicks=[("sweet", "0"), ("green", "1")]), threshold=0)
     >>> prune(model, 0.3).index.nbytes < model.index.nbytes
     True
     """

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 class XrLinear(IndexRetriever):
-    """A trained matcher. Make one with `train_xrlinear`.
+    """A trained matcher. Make one with `xrlinear`.
 
     A score is the logarithm of the product of activations on the item's path (Eq. 8): 0 at best.
 
@@ -79,7 +79,7 @@ class XrLinear(IndexRetriever):
         return f"{type(self).__name__}({len(self.items):,} items, beam {self.index.beam})"
 
     @property
-    def highest(self) -> float:  # type: ignore[override]
+    def max_score(self) -> float:  # type: ignore[override]
         """The logarithm of a product of activations is 0 at best; a margin as it is has no bound."""
         return inf if self.index.transform == "none" else 0.0
 
@@ -112,7 +112,7 @@ class XrLinear(IndexRetriever):
         """Train anew on this dataset, with what was chosen for it; a model whose options are no plain data raises."""
         recipe = self._recipe
         if recipe is None or {"tree", "negatives", "representation"} & {each.name for each in recipe.bindings}:
-            remedy = "Give a function that trains it on a dataset: `lambda dataset: train_xrlinear(dataset, …)`."
+            remedy = "Give a function that trains it on a dataset: `lambda dataset: xrlinear(dataset, …)`."
             raise InputError(f"A model must know how it was trained, to be trained again. Got {self!r}. {remedy}")
         again: XrLinear = refit(self, dataset, threads=threads)
         return again

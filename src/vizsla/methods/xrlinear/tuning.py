@@ -45,7 +45,7 @@ def search_held_out(sample: ClickSample, features: csr_array, costs: csr_array, 
 
 
 def _learn(features: csr_array, costs: csr_array, threads: int) -> TreeIndex:
-    """Train as `train_xrlinear` does by default."""
+    """Train as `xrlinear` does by default."""
     tree = cluster_items(pifa(features, costs), branching=BRANCHING, max_leaf=MAX_LEAF, threads=threads)
     layers = train_matchers(features, costs, tree, threads=threads)
     return TreeIndex.build(

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 @builds("xrlinear", data="dataset")
 @validate_args
-def train_xrlinear(
+def xrlinear(
     dataset: Dataset,
     *,
     encoder: Encoder | None = None,
@@ -129,7 +129,7 @@ def train_xrlinear(
     --------
     >>> from vizsla.data.dataset import Dataset
     >>> log = [("red fruit", "fig"), ("green fruit", "pear"), ("red thing", "fig"), ("green thing", "pear")]
-    >>> model = train_xrlinear(Dataset.of({"fig": "a fig", "pear": "a pear"}, clicks=log))
+    >>> model = xrlinear(Dataset.of({"fig": "a fig", "pear": "a pear"}, clicks=log))
     >>> model("something green").ids
     [['pear', 'fig']]
     """
@@ -188,7 +188,7 @@ def _recent(options: dict[str, Any]) -> tuple[Dataset, float | None]:
     dataset, half_life = options["dataset"], options["half_life"]
 
     def build(clicks: Dataset) -> XrLinear:
-        return train_xrlinear(**{**options, "dataset": clicks, "half_life": None})
+        return xrlinear(**{**options, "dataset": clicks, "half_life": None})
 
     return recent_clicks(dataset, half_life, build)
 

@@ -1,0 +1,146 @@
+// The segments of a live index at one moment, with what was removed from them, and the terms of queries over them.
+#pragma once
+
+#include <algorithm>
+#include <cfloat>
+#include <cmath>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "common/checks.hpp"
+#include "postings/live_segment.hpp"
+
+namespace vizsla {
+
+// One segment as it is now.
+struct LivePart {
+  const LiveSegment* segment;
+  std::size_t first = 0;                  // its first slot among all
+  std::span<const std::int32_t> removed;  // how many postings of each term are gone, or empty
+  std::span<const std::uint8_t> live;     // one bit a slot, or empty
+  double stretch = 1;                     // how much more than the segment's bounds a posting may give now
+  std::vector<double> counts, sums;       // of each pair: its count, and count + norm
+
+  bool is_live(std::size_t slot) const { return live.empty() || (live[slot / 8] >> slot % 8 & 1) != 0; }
+};
+
+// A term of a query, found in every segment.
+struct LiveTerm {
+  std::vector<std::int32_t> ids;  // its number in each segment, or -1
+  double gain = 0;                // what it gives at most
+  double absent = 0;              // what it gives every item
+  std::uint64_t order = 0;        // where the live items name it first: decides between equal priorities
+  std::int32_t place = 0;         // decides after that
+
+  // As a posting list has it.
+  double priority(float weight) const { return double{weight} * double{static_cast<float>(gain)}; }
+};
+
+class LiveLists {
+ public:
+  static constexpr std::uint64_t nowhere = UINT64_MAX;
+
+  // `norms` has one for each pair of the segment.
+  void add(LivePart part, std::span<const double> norms) {
+    const LiveSegment& segment = *part.segment;
+    require(norms.size() == segment.pairs(), "there must be a norm for each pair");
+    require(part.removed.empty() || part.removed.size() == segment.terms(), "there must be a count for each term");
+    require(part.live.empty() || part.live.size() == (segment.slots() + 7) / 8, "there must be a bit for each slot");
+    require(part.stretch >= 1 && std::isfinite(part.stretch), "a stretch must be 1 or more");
+    part.first = slots_;
+    part.counts.reserve(norms.size());
+    part.sums.reserve(norms.size());
+    for (std::size_t pair = 0; pair < norms.size(); ++pair) {
+      require(norms[pair] >= 0 && std::isfinite(norms[pair]), "norms must be finite and not negative");
+      part.counts.push_back(0.5 * double{segment.arrays().pair_counts[pair]});
+      part.sums.push_back(part.counts.back() + norms[pair]);
+    }
+    slots_ += segment.slots();
+    require(slots_ <= INT32_MAX, "an index holds fewer than 2^31 slots");
+    parts_.push_back(std::move(part));
+  }
+
+  std::size_t slots() const { return slots_; }
+  const std::vector<LivePart>& parts() const { return parts_; }
+
+  // The number of a term in each segment, and how many live slots hold it.
+  std::int64_t find(std::string_view term, std::int32_t* ids) const {
+    std::int64_t holders = 0;
+    for (std::size_t i = 0; i < parts_.size(); ++i) {
+      const std::int64_t found = parts_[i].segment->find(term);
+      ids[i] = static_cast<std::int32_t>(found);
+      if (found < 0) continue;
+      const auto number = static_cast<std::size_t>(found);
+      const auto [begin, end] = parts_[i].segment->list(number);
+      holders += static_cast<std::int64_t>(end - begin);
+      if (!parts_[i].removed.empty()) holders -= parts_[i].removed[number];
+    }
+    return holders;
+  }
+
+  // Where the live items name a term first: the slot, and the place among the slot's terms. An index that is built of
+  // the live texts alone numbers its terms in this order.
+  std::uint64_t order(std::span<const std::int32_t> ids) const {
+    for (std::size_t i = 0; i < parts_.size(); ++i) {
+      if (ids[i] < 0) continue;
+      const LivePart& part = parts_[i];
+      for (const std::int32_t one : part.segment->list_slots(static_cast<std::size_t>(ids[i]))) {
+        const auto slot = static_cast<std::size_t>(one);
+        require(one >= 0 && slot < part.segment->slots(), "a list's slots must be below the number of slots");
+        if (!part.is_live(slot)) continue;
+        const auto row = part.segment->row(slot);
+        const auto found = std::find(row.begin(), row.end(), ids[i]);
+        return std::uint64_t{part.first + slot} << 32 | static_cast<std::uint64_t>(found - row.begin());
+      }
+    }
+    return nowhere;
+  }
+
+ private:
+  std::vector<LivePart> parts_;
+  std::size_t slots_ = 0;
+};
+
+// A query's terms in the one order in which every item's score is summed: that of an index of the live texts alone.
+class LiveQuery {
+ public:
+  struct Entry {
+    const LiveTerm* term;
+    float weight;
+    double priority;
+  };
+
+  void prepare(std::span<const LiveTerm* const> terms, std::span<const float> weights) {
+    require(terms.size() == weights.size(), "there must be a weight for each term");
+    entries_.clear();
+    double total = 0;
+    for (std::size_t i = 0; i < terms.size(); ++i) {
+      require(weights[i] >= 0 && std::isfinite(weights[i]), "query weights must be finite and not negative");
+      entries_.push_back({terms[i], weights[i], terms[i]->priority(weights[i])});
+      total += double{weights[i]} * terms[i]->gain;
+    }
+    std::sort(entries_.begin(), entries_.end(), [](const Entry& a, const Entry& b) { return named_before(a, b); });
+    double base = 0;
+    for (const Entry& entry : entries_) base += double{entry.weight} * entry.term->absent;
+    require(base < FLT_MAX / 2 && total < FLT_MAX / 2, "query weights are too large: scores would overflow");
+    base_ = static_cast<float>(base);
+    std::erase_if(entries_, [](const Entry& entry) { return entry.weight == 0 || entry.term->gain == 0; });
+    std::stable_sort(entries_.begin(), entries_.end(),
+                     [](const Entry& a, const Entry& b) { return a.priority > b.priority; });
+  }
+
+  std::span<const Entry> entries() const { return entries_; }
+  float base() const { return base_; }
+
+ private:
+  static bool named_before(const Entry& a, const Entry& b) {
+    return a.term->order != b.term->order ? a.term->order < b.term->order : a.term->place < b.term->place;
+  }
+
+  std::vector<Entry> entries_;
+  float base_ = 0;
+};
+
+}  // namespace vizsla

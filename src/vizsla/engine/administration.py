@@ -1,0 +1,525 @@
+"""What an engine does besides changes and searches: members, snapshots, backups, checks and statistics."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sqlite3
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+
+from vizsla.artifacts.atomic_folder import make_parents, rename_new, sync
+from vizsla.base.live_objects import live_parts
+from vizsla.base.recipe import NESTED, Recipe
+from vizsla.base.retriever import Retriever
+from vizsla.core.candidates import Candidates
+from vizsla.core.catalog import Item
+from vizsla.core.strings import Strings
+from vizsla.data.conditions import Condition
+from vizsla.data.dataset import Dataset
+from vizsla.engine.catalog import NAME, CatalogFile, last_given, live_numbers, note, put_setting, setting, state_of
+from vizsla.engine.definitions import (
+    LIVE,
+    STATIC,
+    Definition,
+    TrainingMoment,
+    bindings_of,
+    check_member,
+    default_member,
+    defined,
+    listed_folders,
+    member_class,
+    set_default,
+    store_member,
+    stored_members,
+)
+from vizsla.engine.follower import Follower, Generation
+from vizsla.engine.live_items import MetadataChunk, fields_of
+from vizsla.engine.maintenance import Maintenance, changed_layout, check_layout
+from vizsla.engine.segments import Files, NewFolder, Writing, files_of, sizes_on_disk, stored_segments, sync_tree
+from vizsla.engine.writer import Writer
+from vizsla.errors import FormatError, InputError
+from vizsla.io.records import ListSource, Records
+
+T = TypeVar("T")
+
+ARTIFACTS = "artifacts"
+DEAD = "(SELECT n FROM deletions)"
+
+
+def all_defined(given: Mapping[str, Any]) -> dict[str, Definition]:
+    """Return the definitions of new members, each of which may name those before it."""
+    known: dict[str, Definition] = {}
+    for name, each in given.items():
+        known[name] = defined(name, each, known)
+    return known
+
+
+def make_folder(folder: Path) -> None:
+    """Make the folder of an engine, and those above it, on the disk."""
+    with Writing(folder):
+        make_parents(folder)
+
+
+def declare(writer: Writer, kinds: Mapping[str, str]) -> None:
+    """Store what fields are declared to be."""
+    rows = [(name, kind) for name, kind in kinds.items()]
+    if rows:
+        sql = "INSERT INTO fields VALUES (?, ?, 1, '[]')"
+        writer.store(lambda connection: connection.executemany(sql, rows) and None)
+
+
+def read(follower: Follower, act: Callable[[sqlite3.Connection], T]) -> T:
+    """Return what a function reads of the catalog in one moment."""
+    with follower.lock, follower.catalog.reading() as connection:
+        return act(connection)
+
+
+def item_of(connection: sqlite3.Connection, id: str) -> Item | None:
+    """Return an item by its id."""
+    if not isinstance(id, str):
+        raise InputError(f"`id` must be a text. Got {type(id).__name__}.")
+    number = live_numbers(connection, [id]).get(id)
+    if number is None:
+        return None
+    title, text = connection.execute("SELECT title, text FROM items WHERE n = ?", (number,)).fetchone()
+    row = connection.execute("SELECT fields FROM metadata WHERE n = ?", (number,)).fetchone()
+    return Item(id, text, title, {} if row is None else json.loads(row[0]))
+
+
+def matching(connection: sqlite3.Connection, condition: Condition) -> list[str]:
+    """Return the ids of the items that fulfill a condition, within a transaction."""
+    sql = (
+        "SELECT items.id, metadata.fields FROM items LEFT JOIN metadata ON metadata.n = items.n"
+        f" WHERE items.n NOT IN {DEAD} ORDER BY items.n"
+    )
+    rows = connection.execute(sql).fetchall()
+    chunk = MetadataChunk([{} if text is None else json.loads(text) for _, text in rows])
+    found = np.flatnonzero(condition.holds(chunk.details(fields_of(connection))))
+    return [rows[at][0] for at in found.tolist()]
+
+
+def page_of(found: Candidates, offset: int) -> Candidates:
+    """Return what comes after the first hits of each query."""
+    rows = [found.items[start + offset : end] for start, end in zip(found.offsets, found.offsets[1:], strict=False)]
+    kept = np.concatenate([np.zeros(0, np.int32), *rows])
+    offsets = np.cumsum([0, *map(len, rows)]).astype(np.int64)
+    places = np.concatenate([
+        np.arange(min(start + offset, end), end) for start, end in zip(found.offsets, found.offsets[1:], strict=False)
+    ] or [np.zeros(0, np.int64)])  # fmt: skip
+    scores = None if found.scores is None else found.scores[places]
+    return Candidates.unchecked(offsets, kept, scores, found.catalog, found.stats)
+
+
+def add_member(follower: Follower, maintenance: Maintenance, name: str, given: Any) -> None:
+    """Add a member; a live one settles, and writes its part of every segment."""
+    with maintenance.holding():
+        known = read(follower, stored_members)
+        if name in known:
+            raise InputError(f"`name` must be new. Got {name!r}, which is a member: drop it, or choose another name.")
+        definition = defined(name, given, known)
+        keep_objects(follower, given)
+        if definition.type == LIVE:
+            _put_live(follower, maintenance, definition, known, "add member")
+            return
+
+        def stored(connection: sqlite3.Connection) -> None:
+            store_member(connection, definition)
+            changed_layout(connection)
+            note(connection, "add member", name)
+
+        maintenance.commit(stored)
+    has_items = read(follower, lambda connection: last_given(connection, "items")) > 0
+    if definition.type == STATIC and has_items:
+        rebuild(follower, maintenance, name, 1)
+
+
+def keep_objects(follower: Follower, given: Any) -> None:
+    """Remember the live objects that a recipe or a retriever brings along."""
+    recipe = given if isinstance(given, Recipe) else getattr(given, "recipe", None)
+    if isinstance(recipe, Recipe):
+        follower.objects |= recipe._live
+        for owner in recipe._owners:
+            marks = {getattr(part, "fingerprint", None): part for part in live_parts(owner)}
+            follower.objects |= {mark: part for mark, part in marks.items() if isinstance(mark, str)}
+
+
+def _put_live(
+    follower: Follower, maintenance: Maintenance, definition: Definition, known: dict[str, Definition], action: str
+) -> None:
+    """Settle a live member, write its parts and store it, in place of one that has its number."""
+    recipe = Recipe.stored(definition.recipe or {})
+    kind = member_class(recipe, known)
+    if kind is None:
+        raise InputError(f"The member {definition.name!r} must be one that follows changes. Got {recipe!r:.100}.")
+    dataset, moment = read(follower, lambda connection: (dataset_of(connection), state_of(connection)))
+    follower.current()
+    bound = bindings_of(recipe, follower.bindings, follower.objects, follower.members)
+    settled = definition.but(settled=kind.settle_on(recipe, dataset, bound), number=0)
+    _store_live(follower, maintenance, settled, known, definition.number, moment.layout, action)
+
+
+def _store_live(
+    follower: Follower,
+    maintenance: Maintenance,
+    settled: Definition,
+    known: dict[str, Definition],
+    replaced: int,
+    layout: int,
+    action: str,
+) -> None:
+    parts = maintenance.write_parts(settled, {**known, settled.name: settled})
+
+    def stored(connection: sqlite3.Connection) -> None:
+        check_layout(connection, layout)
+        if replaced:
+            connection.execute("DELETE FROM members WHERE m = ?", (replaced,))
+            connection.execute("DELETE FROM parts WHERE m = ?", (replaced,))
+        number = store_member(connection, settled)
+        rows = [(s, number, folder, json.dumps(files)) for s, (folder, files) in parts.items()]
+        connection.executemany("INSERT INTO parts VALUES (?, ?, ?, ?)", rows)
+        changed_layout(connection)
+        note(connection, action, settled.name)
+
+    maintenance.commit(stored)
+    maintenance.sweep()
+
+
+def drop_member(follower: Follower, maintenance: Maintenance, name: str) -> None:
+    """Remove a member."""
+
+    def dropped(connection: sqlite3.Connection) -> None:
+        known = stored_members(connection)
+        check_member(name, known)
+        users = [each.name for each in known.values() if name in each.needs]
+        if users:
+            raise InputError(
+                f"`name` must be a member that no other is made of. Got {name!r}, which {users[0]!r} uses."
+            )
+        if default_member(connection) == name:
+            raise InputError(f"`name` must not be the default member. Got {name!r}: use `set_default` first.")
+        connection.execute("DELETE FROM members WHERE m = ?", (known[name].number,))
+        connection.execute("DELETE FROM parts WHERE m = ?", (known[name].number,))
+        changed_layout(connection)
+        note(connection, "drop member", name)
+
+    with maintenance.holding():
+        maintenance.commit(dropped)
+        maintenance.sweep()
+
+
+def choose_default(maintenance: Maintenance, name: str) -> None:
+    """Choose the default member."""
+
+    def chosen(connection: sqlite3.Connection) -> None:
+        set_default(connection, name, stored_members(connection))
+        changed_layout(connection)
+        note(connection, "default", name)
+
+    with maintenance.holding():
+        maintenance.commit(chosen)
+
+
+def dataset_of(connection: sqlite3.Connection) -> Dataset:
+    """Return all live items and their clicks."""
+    sql = (
+        "SELECT items.id, items.title, items.text, metadata.fields FROM items"
+        f" LEFT JOIN metadata ON metadata.n = items.n WHERE items.n NOT IN {DEAD} ORDER BY items.n"
+    )
+    items = [
+        Item(id, text, title, {} if fields is None else json.loads(fields))
+        for id, title, text, fields in connection.execute(sql)
+    ]
+    clicks = connection.execute("SELECT query, item, weight, time FROM clicks ORDER BY c").fetchall()
+    if not items:
+        return Dataset(Records(ListSource([]), Strings.of([])), Records(ListSource([]), Strings.of([])))
+    return Dataset.of(items, clicks=clicks or None)
+
+
+def rebuild(follower: Follower, maintenance: Maintenance, name: str | None, threads: int) -> None:
+    """Build members anew; searches and writes go on meanwhile, and each is swapped in one transaction."""
+    known = read(follower, stored_members)
+    if name is not None:
+        check_member(name, known)
+    for definition in known.values():
+        if definition.name == name and definition.type == LIVE:
+            with maintenance.holding():
+                _put_live(follower, maintenance, definition, read(follower, stored_members), "rebuild")
+        elif definition.type == STATIC and name in (None, definition.name):
+            _rebuild_static(follower, maintenance, definition, known, threads)
+
+
+def _rebuild_static(
+    follower: Follower, maintenance: Maintenance, definition: Definition, known: dict[str, Definition], threads: int
+) -> None:
+    def moment(connection: sqlite3.Connection) -> tuple[Dataset, TrainingMoment]:
+        dataset, now = dataset_of(connection), time.time()
+        lasts = last_given(connection, "items"), last_given(connection, "clicks")
+        clicks = connection.execute("SELECT COUNT(*) FROM clicks").fetchone()[0]
+        return dataset, TrainingMoment(state_of(connection).generation, now, *lasts, len(dataset.items), clicks)
+
+    dataset, trained = read(follower, moment)
+    recipe = _inlined(Recipe.stored(definition.recipe or {}), known)
+    bindings = {**follower.objects, **follower.bindings}
+    built: Retriever = recipe.build(dataset, threads=threads, bindings=bindings)
+    with maintenance.holding(), NewFolder(follower.catalog.folder, ARTIFACTS) as new:
+        folder = new.path / "model"
+        with Writing(folder):
+            built.save(folder)
+        new.sealed()
+        changed = {"artifact": f"{new.name}/model", "files": files_of(folder), "trained": trained}
+
+        def swapped(connection: sqlite3.Connection) -> None:
+            there = stored_members(connection).get(definition.name)
+            if there is None or there.number != definition.number:
+                raise InputError(
+                    f"`member` must be there when it is rebuilt. Got {definition.name!r}, dropped meanwhile."
+                )
+            store_member(connection, there.but(**changed))
+            changed_layout(connection)
+            note(connection, "rebuild", definition.name)
+
+        maintenance.commit(swapped)
+        new.keep()
+        maintenance.sweep()
+
+
+def _inlined(recipe: Recipe, known: Mapping[str, Definition]) -> Recipe:
+    """Return a recipe with the recipes of members in place of their names: what is built stands on its own."""
+    changes: dict[str, Any] = {}
+    for name, value in recipe.settings.items():
+        if isinstance(value, Recipe):
+            changes[name] = _inlined(value, known)
+        elif isinstance(value, str) and name in NESTED and value in known:
+            found = known[value].recipe
+            if found is None:
+                raise InputError(f"`{name}` must name a member with a recipe. Got {value!r}, an expression.")
+            changes[name] = _inlined(Recipe.stored(found), known)
+        elif isinstance(value, list) and name in NESTED:
+            named = {each: Recipe.stored(known[each].recipe or {}) for each in value if isinstance(each, str)}
+            changes[name] = [_inlined(named[each], known) if isinstance(each, str) else each for each in value]
+    return recipe.but(**changes) if changes else recipe
+
+
+def erase(catalog: CatalogFile, writer: Writer) -> None:
+    """Write the catalog anew, so that nothing of deleted rows is left in it or in its log."""
+
+    def rewritten(connection: sqlite3.Connection) -> None:
+        connection.execute("VACUUM")
+        busy = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
+        if busy:
+            raise InputError("The catalog's log must be free to be erased. Got a process that reads it: try again.")
+
+    with writer.turn:
+        catalog.maintain(rewritten)
+
+
+def backup(follower: Follower, path: Path) -> Path:
+    """Copy the engine to a new folder; the caller holds maintenance, so that no segment goes away."""
+    if os.path.lexists(path):
+        raise InputError(f"`path` must be new. Got {path}, which exists: choose another.")
+    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
+    with Writing(path):
+        make_parents(path.parent)
+        shutil.rmtree(partial, ignore_errors=True)
+        partial.mkdir()
+        try:
+            _copy_catalog(follower, partial / NAME)
+            for name in read_listed(partial / NAME):
+                shutil.copytree(follower.catalog.folder / name, partial / name)
+            sync_tree(partial)
+            rename_new(partial, path)
+            sync(path.parent)
+        finally:
+            shutil.rmtree(partial, ignore_errors=True)
+    return path
+
+
+def _copy_catalog(follower: Follower, target: Path) -> None:
+    os.close(os.open(target, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600))
+
+    def copied(connection: sqlite3.Connection) -> None:
+        other = sqlite3.connect(target, isolation_level=None)
+        try:
+            connection.backup(other)
+        finally:
+            other.close()
+
+    read(follower, copied)
+
+
+def read_listed(catalog: Path) -> set[str]:
+    """Return the folders that a catalog lists."""
+    connection = sqlite3.connect(f"{catalog.absolute().as_uri()}?mode=ro", uri=True, isolation_level=None)
+    try:
+        return listed_folders(connection)
+    except sqlite3.Error as error:
+        raise FormatError(f"{catalog}: not a sound catalog ({error}). Use another backup.") from error
+    finally:
+        connection.close()
+
+
+def copy_engine(source: Path, target: Path) -> None:
+    """Copy a backup to a new folder."""
+    if not (source / NAME).is_file():
+        raise InputError(f"`backup` must be a folder that `engine.backup` made. Got {source}.")
+    if os.path.lexists(target):
+        raise InputError(f"`path` must be new. Got {target}, which exists: choose another.")
+    partial = target.with_name(f".{target.name}.{os.getpid()}.partial")
+    with Writing(target):
+        make_parents(target.parent)
+        shutil.rmtree(partial, ignore_errors=True)
+        try:
+            shutil.copytree(source, partial)
+            sync_tree(partial)
+            rename_new(partial, target)
+            sync(target.parent)
+        finally:
+            shutil.rmtree(partial, ignore_errors=True)
+
+
+def check(follower: Follower, maintenance: Maintenance) -> list[str]:
+    """Return what is wrong with the catalog and the segments."""
+    problems = list(maintenance.damaged().values())
+
+    def compared(connection: sqlite3.Connection) -> list[str]:
+        found = [row[0] for row in connection.execute("PRAGMA quick_check") if row[0] != "ok"]
+        rows = connection.execute(f"SELECT id FROM items WHERE n NOT IN {DEAD} GROUP BY id HAVING COUNT(*) > 1 LIMIT 1")
+        found += [f"The id {row[0]!r} has several rows." for row in rows]
+        if problems:
+            return found
+        frontier, numbers = state_of(connection).frontier, list[int]()
+        for segment in stored_segments(connection):
+            numbers += maintenance.numbers(segment).tolist()
+        dead = {row[0] for row in connection.execute("SELECT n FROM deletions")}
+        held = [n for n in numbers if n not in dead]
+        there = connection.execute(f"SELECT n FROM items WHERE n <= ? AND n NOT IN {DEAD} ORDER BY n", (frontier,))
+        if held != [row[0] for row in there]:
+            found.append("The segments do not hold the rows that the catalog has up to its frontier.")
+        return found
+
+    return problems + read(follower, compared)
+
+
+def stats(follower: Follower, generation: Generation) -> dict[str, Any]:
+    """Return counts, bytes and the age of members."""
+
+    def counted(connection: sqlite3.Connection) -> dict[str, Any]:
+        clicks = connection.execute("SELECT COUNT(*) FROM clicks").fetchone()[0]
+        segments = stored_segments(connection)
+        known = stored_members(connection)
+        since = {name: _since(connection, each.trained) for name, each in known.items() if each.type == STATIC}
+        return {"clicks": clicks, "segments": segments, "known": known, "since": since}
+
+    read_now = read(follower, counted)
+    segments, known = read_now["segments"], read_now["known"]
+    names = {each.number: name for name, each in known.items()}
+    folders: dict[str, list[str]] = {"rows": [segment.folder for segment in segments]}
+    for segment in segments:
+        for number, (folder, _) in segment.parts.items():
+            folders.setdefault(names.get(number, str(number)), []).append(folder)
+    for name, each in known.items():
+        if each.artifact:
+            folders.setdefault(name, []).append(each.artifact)
+    sizes = {
+        name: sum(sizes_on_disk(follower.catalog.folder, {one: one for one in several}).values())
+        for name, several in folders.items()
+    }
+    files = [follower.catalog.path.with_name(NAME + end) for end in ("", "-wal")]
+    sizes["catalog"] = sum(file.stat().st_size for file in files if file.exists())
+    count = len(generation.items)
+    return {
+        "generation": generation.state.generation,
+        "items": count,
+        "deleted": generation.size - count,
+        "clicks": read_now["clicks"],
+        "segments": [segment.rows for segment in segments],
+        "memory_rows": generation.size - sum(segment.rows for segment in segments),
+        "bytes_on_disk": sizes,
+        "bytes_per_item": {name: size / max(1, count) for name, size in sizes.items()},
+        "default": generation.default,
+        "members": {name: {"type": each.type} | read_now["since"].get(name, {}) for name, each in known.items()},
+    }
+
+
+def _since(connection: sqlite3.Connection, trained: TrainingMoment | None) -> dict[str, Any]:
+    last_item, last_click = (0, 0) if trained is None else (trained.last_item, trained.last_click)
+    items = connection.execute(f"SELECT COUNT(*) FROM items WHERE n > ? AND n NOT IN {DEAD}", (last_item,)).fetchone()
+    clicks = connection.execute("SELECT COUNT(*) FROM clicks WHERE c > ?", (last_click,)).fetchone()
+    return {
+        "trained_at": None if trained is None else trained.time,
+        "trained_generation": None if trained is None else trained.generation,
+        "items_since": items[0],
+        "clicks_since": clicks[0],
+    }
+
+
+def snapshot(maintenance: Maintenance, name: str) -> None:
+    """Keep the members under a name."""
+    if not isinstance(name, str) or not name:
+        raise InputError(f"`name` must be a text. Got {name!r:.60}.")
+
+    def kept(connection: sqlite3.Connection) -> None:
+        if connection.execute("SELECT 1 FROM snapshots WHERE name = ?", (name,)).fetchone():
+            raise InputError(f"`name` must be new. Got {name!r}, which is a snapshot: choose another.")
+        rows = connection.execute("SELECT m, name, definition FROM members ORDER BY m").fetchall()
+        members = [{"m": m, "name": each, "definition": text} for m, each, text in rows]
+        value = json.dumps({"members": members, "default": setting(connection, "default", "")})
+        connection.execute("INSERT INTO snapshots VALUES (?, ?, ?)", (name, time.time(), value))
+        note(connection, "snapshot", name)
+
+    with maintenance.holding():
+        maintenance.commit(kept)
+
+
+def rollback(follower: Follower, maintenance: Maintenance, name: str) -> None:
+    """Let the members be as they were; live ones that are gone write their parts anew."""
+    with maintenance.holding():
+
+        def kept(connection: sqlite3.Connection) -> tuple[Any, dict[str, Definition], int]:
+            row = connection.execute("SELECT members FROM snapshots WHERE name = ?", (name,)).fetchone()
+            if row is None:
+                known = [each for (each,) in connection.execute("SELECT name FROM snapshots")]
+                raise InputError(f"`name` must be a snapshot ({', '.join(known) or 'there is none'}). Got {name!r}.")
+            return json.loads(row[0]), stored_members(connection), state_of(connection).layout
+
+        saved, now, layout = read(follower, kept)
+        wanted = {
+            each["name"]: Definition.from_json(each["m"], each["name"], each["definition"]) for each in saved["members"]
+        }
+        present = {each.number: each for each in now.values()}
+        parts: dict[int, dict[int, tuple[str, Files]]] = {}
+        for each in wanted.values():
+            old = present.get(each.number)
+            if each.type == LIVE and (old is None or (old.recipe, old.settled) != (each.recipe, each.settled)):
+                parts[each.number] = maintenance.write_parts(each, wanted)
+
+        def swapped(connection: sqlite3.Connection) -> None:
+            check_layout(connection, layout)
+            connection.execute("DELETE FROM members")
+            for each in wanted.values():
+                sql = "INSERT INTO members (m, name, definition) VALUES (?, ?, ?)"
+                connection.execute(sql, (each.number, each.name, each.to_json()))
+            numbers = json.dumps([each.number for each in wanted.values()])
+            connection.execute("DELETE FROM parts WHERE m NOT IN (SELECT value FROM json_each(?))", (numbers,))
+            for number, written in parts.items():
+                connection.execute("DELETE FROM parts WHERE m = ?", (number,))
+                rows = [(s, number, folder, json.dumps(files)) for s, (folder, files) in written.items()]
+                connection.executemany("INSERT INTO parts VALUES (?, ?, ?, ?)", rows)
+            put_setting(connection, "default", saved["default"])
+            changed_layout(connection)
+            note(connection, "rollback", name)
+
+        maintenance.commit(swapped)
+        maintenance.sweep()
+
+
+def history(connection: sqlite3.Connection) -> list[dict[str, Any]]:
+    """Return what happened, oldest first."""
+    rows = connection.execute("SELECT generation, time, action, detail FROM history ORDER BY h").fetchall()
+    return [dict(zip(("generation", "time", "action", "detail"), row, strict=True)) for row in rows]

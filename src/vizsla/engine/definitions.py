@@ -1,0 +1,267 @@
+"""Members as the catalog stores them: live ones, those that are built whole, and expressions over other members."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import re
+import sqlite3
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+from vizsla.base.live_objects import Binding
+from vizsla.base.recipe import NESTED, Recipe
+from vizsla.compose.parser import METHODS, tokens_of
+from vizsla.engine.catalog import put_setting, setting
+from vizsla.engine.member import LiveMember
+from vizsla.engine.segments import Files
+from vizsla.errors import InputError, RecipeError
+
+LIVE, STATIC, COMPOSITE = "live", "static", "composite"
+_NAME = re.compile(r"[A-Za-z_]\w{0,63}")
+
+REGISTRY = ("lexical_member", "tokens_member", "vector_member", "pefa_member", "whole_member")
+"""Modules of live members, imported when a member needs one; the first class that accepts a recipe takes it."""
+
+
+@dataclass(frozen=True)
+class TrainingMoment:
+    """What a member that is built whole was built of.
+
+    Attributes
+    ----------
+    generation : int
+        The catalog's generation.
+    time : float
+        When, in seconds since 1970.
+    last_item, last_click : int
+        The largest numbers of a row and of a click that there were.
+    items, clicks : int
+        How many there were.
+    """
+
+    generation: int
+    time: float
+    last_item: int
+    last_click: int
+    items: int
+    clicks: int
+
+
+@dataclass(frozen=True)
+class Definition:
+    """A member.
+
+    Attributes
+    ----------
+    name : str
+        By which expressions and `using` name it.
+    type : {"live", "static", "composite"}
+        Whether it follows every change, is built whole, or is an expression.
+    number : int
+        Its number in the catalog.
+    recipe : dict, optional
+        Of a live or static member, as JSON has it.
+    expression : str
+        Of a composite member.
+    settled : dict
+        What a live member has settled.
+    artifact : str
+        The folder of a static member, inside of the engine; empty until it is built.
+    files : dict
+        What that folder holds.
+    trained : TrainingMoment, optional
+        What a static member was built of.
+    """
+
+    name: str
+    type: str
+    number: int = 0
+    recipe: dict[str, Any] | None = None
+    expression: str = ""
+    settled: dict[str, Any] = field(default_factory=dict)
+    artifact: str = ""
+    files: Files = field(default_factory=dict)
+    trained: TrainingMoment | None = None
+
+    @property
+    def needs(self) -> list[str]:
+        """The names of members that it is made of."""
+        if self.type == COMPOSITE:
+            return names_in(self.expression)
+        return [] if self.recipe is None else Recipe.stored(self.recipe).members
+
+    def to_json(self) -> str:
+        """Return all but name and number as the catalog holds them."""
+        known = asdict(self)
+        return json.dumps({name: value for name, value in known.items() if name not in ("name", "number")})
+
+    @classmethod
+    def from_json(cls, number: int, name: str, text: str) -> Definition:
+        """Read what `to_json` gave."""
+        known = json.loads(text)
+        trained = None if known["trained"] is None else TrainingMoment(**known["trained"])
+        return cls(**{**known, "name": name, "number": number, "trained": trained})
+
+    def but(self, **changes: Any) -> Definition:
+        """Return it with some changes."""
+        return replace(self, **changes)
+
+
+def names_in(expression: str) -> list[str]:
+    """Return the names in a composition string that stand for members.
+
+    Examples
+    --------
+    >>> names_in("0.4*words.normalized('minmax', depth=50) + 0.6*clicks")
+    ['words', 'clicks']
+    """
+    tokens = tokens_of(expression)
+    found = []
+    for at, token in enumerate(tokens):
+        after_dot = at > 0 and tokens[at - 1].text == "."
+        option = at + 1 < len(tokens) and tokens[at + 1].text == "="
+        if token.kind == "name" and not option and not (after_dot and token.text in METHODS):
+            found.append(token.text)
+    return list(dict.fromkeys(found))
+
+
+def defined(name: str, given: Any, known: Mapping[str, Definition]) -> Definition:
+    """Return the definition of a new member: of a recipe, of a retriever that has one, or of an expression.
+
+    Parameters
+    ----------
+    name : str
+        The name.
+    given : Recipe, Retriever or str
+        What it is.
+    known : mapping
+        The members that there are already, which it may name.
+    """
+    if not isinstance(name, str) or not _NAME.fullmatch(name):
+        raise InputError(f"A member's name must be letters, digits and _. Got {name!r:.60}.")
+    if isinstance(given, str):
+        made = Definition(name, COMPOSITE, expression=given)
+    else:
+        recipe = given if isinstance(given, Recipe) else getattr(given, "recipe", None)
+        if not isinstance(recipe, Recipe):
+            raise InputError(f"A member must be a recipe or an expression. Got {type(given).__name__} for {name!r}.")
+        kind = LIVE if member_class(recipe, known) is not None else STATIC
+        made = Definition(name, kind, recipe=recipe.to_dict())
+    for each in made.needs:
+        if each not in known:
+            there = ", ".join(known) or "none"
+            raise InputError(f"A member must be made of members that are there ({there}). Got {each!r} in {name!r}.")
+    return made
+
+
+def member_class(recipe: Recipe, known: Mapping[str, Definition]) -> type[LiveMember] | None:
+    """Return the class that is exact for a recipe after every change; None where it must be built whole."""
+    if any(known[name].type != LIVE for name in recipe.members if name in known):
+        return None
+    accepting = (kind for module in REGISTRY for kind in _classes(f"vizsla.engine.{module}") if kind.accepts(recipe))
+    return next(accepting, None)
+
+
+def _classes(name: str) -> list[type[LiveMember]]:
+    """Return the classes of live members that a module defines; none where there is no such module."""
+    try:
+        module = importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name != name:
+            raise
+        return []
+    kinds = [each for each in vars(module).values() if isinstance(each, type) and issubclass(each, LiveMember)]
+    return [each for each in kinds if each.__module__ == name and each.kinds]
+
+
+def bindings_of(
+    recipe: Recipe, given: Mapping[str, Any], live: Mapping[str, Any], members: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return the live objects that a recipe names, by the name of the setting.
+
+    Parameters
+    ----------
+    recipe : Recipe
+        The recipe.
+    given : mapping
+        What the user passed, by the name of a setting or by fingerprint.
+    live : mapping
+        Objects that recipes brought along, by fingerprint.
+    members : mapping
+        Live members by name, for settings that name one.
+    """
+    found: dict[str, Any] = {}
+    for binding in recipe.bindings:
+        found[binding.name] = _bound(binding, (given, live))
+    for name, value in recipe.settings.items():
+        if isinstance(value, str) and name in NESTED and value in members:
+            found[name] = members[value]
+    return found
+
+
+def _bound(binding: Binding, places: tuple[Mapping[str, Any], ...]) -> Any:
+    for place in places:
+        for key in (binding.fingerprint, binding.name):
+            if key in place:
+                return place[key]
+    raise RecipeError(
+        f"The engine must be given `{binding.name}` ({binding.fingerprint}), which a member needs. Got none: pass "
+        f'bindings={{"{binding.name}": …}} to `Engine.open`.'
+    )
+
+
+def stored_members(connection: sqlite3.Connection) -> dict[str, Definition]:
+    """Return all members, those that others are made of first."""
+    rows = connection.execute("SELECT m, name, definition FROM members ORDER BY m").fetchall()
+    found = {name: Definition.from_json(number, name, text) for number, name, text in rows}
+    ordered: dict[str, Definition] = {}
+
+    def put(name: str) -> None:
+        if name in found and name not in ordered:
+            for each in found[name].needs:
+                put(each)
+            ordered[name] = found[name]
+
+    for name in found:
+        put(name)
+    return ordered
+
+
+def store_member(connection: sqlite3.Connection, definition: Definition) -> int:
+    """Store a member, new or changed; return its number."""
+    if definition.number:
+        sql = "UPDATE members SET name = ?, definition = ? WHERE m = ?"
+        connection.execute(sql, (definition.name, definition.to_json(), definition.number))
+        return definition.number
+    sql = "INSERT INTO members (name, definition) VALUES (?, ?)"
+    return int(connection.execute(sql, (definition.name, definition.to_json())).lastrowid or 0)
+
+
+def default_member(connection: sqlite3.Connection) -> str:
+    """Return the name of the member that answers unless another is named."""
+    name: str = setting(connection, "default", "")
+    return name
+
+
+def set_default(connection: sqlite3.Connection, name: str, known: Mapping[str, Definition]) -> None:
+    """Choose the member that answers unless another is named."""
+    check_member(name, known)
+    put_setting(connection, "default", name)
+
+
+def check_member(name: str, known: Mapping[str, Any]) -> None:
+    """Raise unless there is such a member."""
+    if name not in known:
+        raise InputError(f"`member` must be one of {', '.join(known) or 'none'}. Got {name!r:.60}.")
+
+
+def listed_folders(connection: sqlite3.Connection) -> set[str]:
+    """Return all folders that the catalog or one of its snapshots names: anything else is an orphan."""
+    found = {row[0] for row in connection.execute("SELECT folder FROM segments UNION SELECT folder FROM parts")}
+    texts = [row[0] for row in connection.execute("SELECT definition FROM members")]
+    for (kept,) in connection.execute("SELECT members FROM snapshots"):
+        texts += [each["definition"] for each in json.loads(kept)["members"]]
+    found |= {artifact for text in texts if (artifact := json.loads(text)["artifact"])}
+    return {"/".join(name.split("/")[:2]) for name in found}

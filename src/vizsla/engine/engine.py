@@ -1,0 +1,555 @@
+"""Engine: a live, crash-safe collection of items, metadata, clicks and members that search them."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+import warnings
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import datetime
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+
+from vizsla.base.queries import Queries
+from vizsla.base.retriever import Retriever
+from vizsla.core.candidates import Candidates, PairScores
+from vizsla.core.catalog import Item
+from vizsla.core.explanation import Explanation
+from vizsla.core.strings import Strings
+from vizsla.core.validation import DatasetWarning, as_path, user_stacklevel
+from vizsla.data.conditions import Condition
+from vizsla.data.filter import Filter, Where
+from vizsla.data.values import KINDS
+from vizsla.engine import administration
+from vizsla.engine.catalog import DURABILITY, NAME, CatalogFile, setting, state_of
+from vizsla.engine.changes import Changes
+from vizsla.engine.follower import Follower, Generation
+from vizsla.engine.maintenance import Maintenance
+from vizsla.engine.segments import FLUSH_ROWS
+from vizsla.engine.writer import Writer
+from vizsla.errors import FormatError, InputError, check_choice, check_positive
+
+if TYPE_CHECKING:
+    from vizsla.artifacts.reader import ArtifactReader
+    from vizsla.artifacts.writer import ArtifactWriter
+
+
+class ExplainedCandidates(NamedTuple):
+    """An answer, and for each query why each hit has its score."""
+
+    candidates: Candidates
+    explanations: list[list[Explanation]]
+
+
+class LiveRetriever(Retriever):
+    """A member of an engine as it is at each call; in a composition, as it is when that is made.
+
+    Parameters
+    ----------
+    engine : Engine
+        The engine.
+    name : str
+        The member; empty for the default one.
+    """
+
+    def __init__(self, engine: Engine, name: str):
+        self._engine, self._name = engine, name
+
+    def _retriever(self) -> Retriever:
+        return self._engine.generation().retriever(self._name)
+
+    @property
+    def scale(self) -> str:  # type: ignore[override]
+        """What its scores are."""
+        return self._retriever().scale
+
+    @property
+    def items(self) -> Strings:
+        """Ids of the live items."""
+        return self._engine.generation().items
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that answering needs."""
+        return self._retriever().nbytes
+
+    def __repr__(self) -> str:
+        return f"{self._engine!r}[{self._name!r}]"
+
+    def __call__(
+        self, queries: str | Sequence[str] | Queries, k: int = 10, *, where: Where | None = None, threads: int = 1
+    ) -> Candidates:
+        """Return the best `k` items for each query, as the last transaction of any process has left them."""
+        member, filter = self._prepared(where)
+        return member(queries, k, where=filter, threads=threads)
+
+    def exact(
+        self, queries: str | Sequence[str] | Queries, k: int = 10, *, where: Where | None = None, threads: int = 1
+    ) -> Candidates:
+        """Return the best `k` items after scoring every item."""
+        member, filter = self._prepared(where)
+        return member.exact(queries, k, where=filter, threads=threads)
+
+    def explain(self, query: str | Queries, item: str, *, where: Where | None = None) -> Explanation:
+        """Say why the item gets the score it gets for this query."""
+        member, filter = self._prepared(where)
+        return member.explain(query, item, where=filter)
+
+    def score(self, queries: Any, candidates: Any, *, where: Where | None = None, threads: int = 1) -> Candidates:
+        """Score each query's candidates, and rank them."""
+        member, filter = self._prepared(where)
+        return member.score(queries, candidates, where=filter, threads=threads)
+
+    def filter(self, where: Where, *, unknown: str = "raise") -> Filter:
+        """Prepare a condition for the items that there are now."""
+        generation = self._engine.generation(metadata=isinstance(where, Condition))
+        if isinstance(where, Condition):
+            return generation.items.filter(where)
+        return Filter.of(where, generation.items, unknown=unknown)
+
+    def _prepared(self, where: Where | None) -> tuple[Retriever, Where | None]:
+        generation = self._engine.generation(metadata=isinstance(where, Condition))
+        filter = generation.filter(where) if isinstance(where, Condition) else where
+        return generation.retriever(self._name), filter
+
+    def _search(self, queries: Queries, k: int, filter: Filter | None, threads: int) -> Candidates:
+        return self._retriever()._search(queries, k, filter, threads)
+
+    def _score(self, queries: Queries, candidates: Candidates, filter: Filter | None, threads: int) -> PairScores:
+        return self._retriever()._score(queries, candidates, filter, threads)
+
+    def _explain(self, queries: Queries, item: int, filter: Filter | None) -> Explanation:
+        return self._retriever()._explain(queries, item, filter)
+
+    def _write(self, writer: ArtifactWriter) -> None:
+        raise InputError("An engine must be copied by `engine.backup`. Got `save`.")
+
+    @classmethod
+    def _read(cls, reader: ArtifactReader) -> Self:
+        raise InputError("An engine must be opened by `Engine.open`. Got `load`.")
+
+
+class Engine(LiveRetriever):
+    """A folder with a catalog that changes and members that search it: durable, and fresh in every process.
+
+    Any process may write; transactions are serialized. A search sees everything that was acknowledged before it began,
+    by any process. Use `Engine.create` or `Engine.open`.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from vizsla.base.recipe import Recipe
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> engine = Engine.create(f"{folder.name}/fruit", members={"words": Recipe.of("bm25")}, default="words")
+    >>> engine.add([{"id": "f", "text": "a green fig", "price": 3}, {"id": "p", "text": "a pear", "price": 2}])
+    2
+    >>> engine.search("fig").ids
+    [['f']]
+    >>> engine.upsert({"f": "a dried date"}), engine.search("fig").ids, engine.delete("f"), engine.count()
+    (1, [[]], 1, 1)
+    >>> engine.close(); folder.cleanup()
+    """
+
+    def __init__(
+        self,
+        catalog: CatalogFile,
+        *,
+        bindings: Mapping[str, Any] | None = None,
+        maintenance: str = "background",
+        verify: bool = True,
+    ):
+        check_choice("maintenance", maintenance, ["background", "manual"])
+        super().__init__(self, "")
+        self.path = catalog.folder
+        self._catalog, self._background = catalog, maintenance == "background"
+        self._follower = Follower(catalog, bindings or {}, verify=verify)
+        self._writer = Writer(catalog)
+        with catalog.reading() as connection:
+            self._flush_rows: int = setting(connection, "flush_rows", FLUSH_ROWS)
+        self._maintenance = Maintenance(catalog, self._follower, self._writer.store, flush_rows=self._flush_rows)
+        self._worker: threading.Thread | None = None
+        self._worker_error: Exception | None = None
+        self._pending = 0
+
+    @classmethod
+    def create(
+        cls,
+        path: str | Path,
+        *,
+        members: Mapping[str, Any] | None = None,
+        default: str | None = None,
+        metadata: Mapping[str, str] | None = None,
+        flush_rows: int = FLUSH_ROWS,
+        durability: str = "power",
+        bindings: Mapping[str, Any] | None = None,
+        maintenance: str = "background",
+    ) -> Self:
+        """Make an engine in a new folder.
+
+        Parameters
+        ----------
+        path : path
+            The folder, which must not exist or be empty.
+        members : mapping of str to Recipe, Retriever or str, optional
+            What searches the items: recipes, or expressions over members that come before, as
+            ``"0.4*words + 0.6*clicks"``.
+        default : str, optional
+            The member that answers unless another is named; the last one unless given.
+        metadata : mapping of str to str, optional
+            The kind of fields: number, date, text, list or boolean. Others are told by their first values.
+        flush_rows : int
+            How many new items are kept in memory before they become a segment.
+        durability : {"power", "process"}
+            Whether an acknowledged write survives a power failure, or only the end of the process.
+        bindings : mapping, optional
+            Live objects that recipes name, such as encoders.
+        maintenance : {"background", "manual"}
+            Whether a thread of this process flushes and merges, or only calls of `flush` and `compact`.
+        """
+        folder = as_path(path)
+        check_choice("durability", durability, list(DURABILITY))
+        check_positive("flush_rows", flush_rows)
+        for name, kind in (metadata or {}).items():
+            check_choice(f"metadata[{name!r}]", kind, list(KINDS))
+        given = dict(members or {})
+        chosen = default if default is not None else next(reversed(given), "")
+        definitions = administration.all_defined(given)  # what cannot be a member is found before a folder is made
+        if chosen and chosen not in definitions:
+            raise InputError(f"`default` must be one of {', '.join(definitions) or 'no members'}. Got {chosen!r}.")
+        if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+            raise InputError(
+                f"`path` must be new or an empty folder. Got {folder}: use `Engine.open`, or another path."
+            )
+        administration.make_folder(folder)
+        settings = {"flush_rows": flush_rows, "durability": durability, "default": ""}
+        catalog = CatalogFile.create(folder, settings, durability=durability)
+        engine = cls(catalog, bindings=bindings, maintenance=maintenance)
+        administration.declare(engine._writer, metadata or {})
+        for name, each in given.items():
+            engine.add_member(name, each)
+        if chosen:
+            engine.set_default(chosen)
+        return engine
+
+    @classmethod
+    def open(
+        cls,
+        path: str | Path,
+        *,
+        bindings: Mapping[str, Any] | None = None,
+        maintenance: str = "background",
+        verify: bool = True,
+    ) -> Self:
+        """Open an engine, in any number of processes; a damaged segment is made anew from the catalog.
+
+        Parameters
+        ----------
+        path : path
+            The folder.
+        bindings : mapping, optional
+            Live objects that recipes name, such as encoders, by the name of the setting or by fingerprint.
+        maintenance : {"background", "manual"}
+            Whether a thread of this process flushes and merges after its writes.
+        verify : bool
+            Compare the checksums of segments when they are first read. Sizes are compared in any case.
+        """
+        folder = as_path(path)
+        if not (folder / NAME).is_file():
+            raise InputError(f"`path` must be an engine. Got {folder}, which has no {NAME}: use `Engine.create`.")
+        catalog = CatalogFile(folder)
+        with catalog.reading() as connection:
+            catalog.durability = setting(connection, "durability", "power")
+        engine = cls(catalog, bindings=bindings, maintenance=maintenance, verify=verify)
+        try:
+            engine.generation()
+        except FormatError:
+            with engine._maintenance.holding():
+                repaired = engine._maintenance.repair()
+            if not repaired:
+                raise
+            said = f"{len(repaired)} damaged segments were made anew from the catalog: {repaired[0]}"
+            warnings.warn(said, DatasetWarning, stacklevel=user_stacklevel())
+            engine.generation()
+        return engine
+
+    def close(self) -> None:
+        """Wait for maintenance, and close the catalog; all that was acknowledged is on the disk already."""
+        worker = self._worker
+        if worker is not None and worker is not threading.current_thread():
+            worker.join()
+        self._catalog.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"Engine({str(self.path)!r})"
+
+    def generation(self, *, metadata: bool = False) -> Generation:
+        """Return the engine as the last transaction of any process has left it; it never changes."""
+        return self._follower.current(metadata=metadata)
+
+    def member(self, name: str) -> LiveRetriever:
+        """Return a member as a retriever that follows every change."""
+        self.generation().retriever(name)
+        return LiveRetriever(self, name)
+
+    @property
+    def members(self) -> dict[str, str]:
+        """The members: the kind of each, or its expression."""
+        known = self.generation().definitions
+        return {name: each.expression or str((each.recipe or {}).get("recipe")) for name, each in known.items()}
+
+    @contextmanager
+    def transaction(self) -> Iterator[Changes]:
+        """Collect changes within the block; at its end all are stored in one transaction, or none if it raises."""
+        changes = Changes(self._matching)
+        yield changes
+        if len(changes):
+            self._store(changes)
+
+    def add(self, items: Any, *, batch_size: int | None = None) -> int:
+        """Add items, in one transaction; an id that is there already raises, and nothing is stored.
+
+        Parameters
+        ----------
+        items : iterable of Item, dict or pair, or mapping of ids to texts
+            What a dict has besides id, text and title is metadata.
+        batch_size : int, optional
+            Store so many per transaction, for imports of millions: each is there whole or not at all.
+        """
+        return self._put(items, batch_size, "add")
+
+    def upsert(self, items: Any, *, batch_size: int | None = None) -> int:
+        """Add items, in place of those that have the same ids; their clicks stay."""
+        return self._put(items, batch_size, "upsert")
+
+    def _put(self, items: Any, batch_size: int | None, how: str) -> int:
+        if batch_size is None:
+            return self._change(how, items)
+        left = iter(items.items() if isinstance(items, Mapping) else items)
+        size, count = check_positive("batch_size", batch_size), 0
+        while batch := list(islice(left, size)):
+            count += self._change(how, batch)
+        return count
+
+    def update_metadata(self, changes: Mapping[str, Mapping[str, Any]]) -> int:
+        """Change fields of items by id, in one transaction; None removes a field."""
+        return self._change("update_metadata", changes)
+
+    def delete(
+        self, ids: str | Iterable[str] | None = None, *, where: Condition | None = None, unknown: str = "raise"
+    ) -> int:
+        """Delete items by id or by a condition, with their clicks; return how many."""
+        return self._change("delete", ids, where=where, unknown=unknown)
+
+    def click(self, query: str, item: str, weight: float = 1.0, time: float | datetime | None = None) -> int:
+        """Note that the item was chosen for the query: members that learn from clicks know it at the next search."""
+        return self._change("click", query, item, weight, time)
+
+    def clicks(self, clicks: Iterable[Sequence[Any]]) -> int:
+        """Note several clicks in one transaction: (query, item), with weight and time where these are known."""
+        return self._change("clicks", clicks)
+
+    def delete_clicks(
+        self, *, query: str | None = None, item: str | None = None, before: float | datetime | None = None
+    ) -> int:
+        """Forget the clicks of a query, of an item, or from before a moment; return how many."""
+        return self._change("delete_clicks", query=query, item=item, before=before)
+
+    def _change(self, how: str, *given: Any, **named: Any) -> int:
+        changes = Changes(self._matching)
+        getattr(changes, how)(*given, **named)
+        return self._store(changes)
+
+    def _store(self, changes: Changes) -> int:
+        def act(connection: sqlite3.Connection) -> int:
+            count = changes.apply(connection)
+            last = connection.execute("SELECT seq FROM sqlite_sequence WHERE name = 'items'").fetchone()
+            self._pending = (0 if last is None else last[0]) - state_of(connection).frontier
+            return count
+
+        count = self._writer.store(act)
+        if self._background and self._pending >= self._flush_rows:
+            self._start_worker()
+        return count
+
+    def _matching(self, connection: sqlite3.Connection, condition: Condition) -> list[str]:
+        return administration.matching(connection, condition)
+
+    def _start_worker(self) -> None:
+        worker = self._worker
+        if worker is None or not worker.is_alive():
+            self._worker = threading.Thread(target=self._work, name="vizsla-maintenance", daemon=True)
+            self._worker.start()
+
+    def _work(self) -> None:
+        try:
+            with self._maintenance.holding(wait=False) as held:
+                if held:
+                    self._maintenance.flush()
+                    while self._maintenance.merge():
+                        pass
+            self._worker_error = None
+        except Exception as error:  # told by `stats`; tried again after the next write
+            self._worker_error = error
+
+    def search(
+        self,
+        query: str | Sequence[str] | Queries,
+        k: int = 10,
+        *,
+        offset: int = 0,
+        where: Where | None = None,
+        using: str = "",
+        explain: bool = False,
+        threads: int = 1,
+    ) -> Any:
+        """Return the best `k` items per query, after the first `offset`.
+
+        Parameters
+        ----------
+        query : str or sequence of str
+            One query, or many.
+        k : int
+            How many items at most.
+        offset : int
+            How many of the best are left out: a page is a slice of one list.
+        where : Condition, Filter, ids, optional
+            Only these items are found.
+        using : str
+            The member that answers; the default one unless given.
+        explain : bool
+            Return ExplainedCandidates: the answer, and why each hit has its score.
+        threads : int
+            How many queries are answered at a time.
+        """
+        generation = self.generation(metadata=isinstance(where, Condition))
+        filter = generation.filter(where) if isinstance(where, Condition) else where
+        member = generation.retriever(using)
+        if isinstance(offset, bool) or not isinstance(offset, int) or offset < 0:
+            raise InputError(f"`offset` must be a whole number from 0 on. Got {offset!r}.")
+        asked = Queries.of(query)
+        found = member(asked, check_positive("k", k) + offset, where=filter, threads=threads)
+        page = found if not offset else administration.page_of(found, offset)
+        if not explain:
+            return page
+        explained = [
+            [member.explain(text, id, where=filter) for id in ids]
+            for text, ids in zip(asked.texts, page.ids, strict=True)
+        ]
+        return ExplainedCandidates(page, explained)
+
+    def get(self, id: str) -> Item | None:
+        """Return an item by its id; None where there is none."""
+        return administration.read(self._follower, lambda connection: administration.item_of(connection, id))
+
+    def count(self, where: Where | None = None) -> int:
+        """Return how many items there are, or how many fulfill a condition."""
+        if where is None:
+            return len(self.generation().items)
+        return self.filter(where).count
+
+    def missing(self, field: str) -> int:
+        """Return how many items have no value of a field."""
+        details = self.generation(metadata=True).items.details
+        return int(details.column(field).missing().sum())
+
+    def add_member(self, name: str, member: Any) -> None:
+        """Add a member: a recipe, a retriever that has one, or an expression over members."""
+        administration.add_member(self._follower, self._maintenance, name, member)
+
+    def drop_member(self, name: str) -> None:
+        """Remove a member that no other is made of."""
+        administration.drop_member(self._follower, self._maintenance, name)
+
+    def set_default(self, name: str) -> None:
+        """Choose the member that answers unless another is named."""
+        administration.choose_default(self._maintenance, name)
+
+    def rebuild(self, member: str | None = None, *, threads: int = 1) -> None:
+        """Build members anew from the items and clicks that there are, and swap each in one transaction.
+
+        Parameters
+        ----------
+        member : str, optional
+            Which; all that are built whole unless given. A live member settles anew.
+        threads : int
+            How many to use.
+        """
+        administration.rebuild(self._follower, self._maintenance, member, threads)
+
+    def flush(self) -> int:
+        """Write the newest items as a segment; return how many."""
+        with self._maintenance.holding():
+            return self._maintenance.flush()
+
+    def compact(self, *, erase: bool = False) -> None:
+        """Merge all segments into one without deleted items.
+
+        Parameters
+        ----------
+        erase : bool
+            Leave nothing of deleted items and clicks on the disk: the catalog is written anew, too.
+        """
+        with self._maintenance.holding():
+            self._maintenance.flush()
+            self._maintenance.merge(everything=True)
+            if erase:
+                administration.erase(self._catalog, self._writer)
+
+    def maintain(self) -> None:
+        """Flush, and merge segments where that is due: what the background thread does."""
+        with self._maintenance.holding():
+            self._maintenance.flush()
+            while self._maintenance.merge():
+                pass
+
+    def backup(self, path: str | Path) -> Path:
+        """Copy the engine, as it is at one moment, to a new folder; reading and writing go on."""
+        with self._maintenance.holding():
+            return administration.backup(self._follower, as_path(path))
+
+    @classmethod
+    def restore(cls, backup: str | Path, path: str | Path, **options: Any) -> Self:
+        """Copy a backup to a new folder and open it; see `open` for the options."""
+        administration.copy_engine(as_path(backup, "backup"), as_path(path))
+        return cls.open(path, **options)
+
+    def check(self, *, repair: bool = False) -> list[str]:
+        """Compare the catalog, the segments and their checksums; return what is wrong, nothing where all is sound.
+
+        Parameters
+        ----------
+        repair : bool
+            Make damaged segments anew from the catalog.
+        """
+        with self._maintenance.holding():
+            problems = administration.check(self._follower, self._maintenance)
+            if repair:
+                self._maintenance.repair()
+        return problems
+
+    def stats(self) -> dict[str, Any]:
+        """Return counts, bytes on disk by part, how stale each member is, and the last error of maintenance."""
+        known = administration.stats(self._follower, self.generation())
+        known["commits"], known["writes"] = self._writer.commits, self._writer.requests
+        known["maintenance_error"] = None if self._worker_error is None else str(self._worker_error)
+        return known
+
+    def snapshot(self, name: str) -> None:
+        """Keep the members as they are now, recipes, settings and models, under a name."""
+        administration.snapshot(self._maintenance, name)
+
+    def rollback(self, name: str) -> None:
+        """Let the members be as in a snapshot, in one transaction; items and clicks stay."""
+        administration.rollback(self._follower, self._maintenance, name)
+
+    def history(self) -> list[dict[str, Any]]:
+        """Return what happened to members and snapshots, and repairs, oldest first."""
+        return administration.read(self._follower, administration.history)

@@ -1,0 +1,478 @@
+"""Follower: what one process holds of an engine, brought up to the catalog before it answers."""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from itertools import accumulate
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from vizsla._internal.forking import ForkLock
+from vizsla.artifacts.artifact import load
+from vizsla.base.recipe import Recipe
+from vizsla.base.retriever import Retriever
+from vizsla.compose.parser import parse
+from vizsla.core.strings import Strings
+from vizsla.data.conditions import Condition
+from vizsla.data.filter import Filter
+from vizsla.engine.catalog import CatalogFile, State, last_given, state_of
+from vizsla.engine.definitions import (
+    COMPOSITE,
+    LIVE,
+    Definition,
+    bindings_of,
+    check_member,
+    default_member,
+    member_class,
+    stored_members,
+)
+from vizsla.engine.live_items import (
+    Fields,
+    LiveCatalog,
+    LiveMetadata,
+    MetadataChunk,
+    fields_of,
+    joined_ids,
+    joined_text,
+    with_changed,
+    with_rows,
+)
+from vizsla.engine.member import LiveMember, LiveView, SlotClicks, SlotRetriever
+from vizsla.engine.segments import Segment, check_files, read_rows, stored_segments
+from vizsla.engine.static_member import StaticMember
+from vizsla.errors import EngineError, FormatError, InputError
+from vizsla.typing import BoolArray, Int32Array, Int64Array
+
+ATTEMPTS = 20
+"""How often segments are looked up again because another process has merged them meanwhile."""
+MOST_FILTERS = 64
+"""Prepared conditions that a generation keeps."""
+LIVE_ROWS = "n > ? AND n NOT IN (SELECT n FROM deletions)"
+
+
+class Generation:
+    """An engine at one moment: it never changes, and any number of threads may ask it.
+
+    Attributes
+    ----------
+    state : State
+        The moment.
+    items : LiveCatalog
+        The live items.
+    definitions : dict of str to Definition
+        The members.
+    default : str
+        The name of the member that answers unless another is named.
+    """
+
+    def __init__(
+        self,
+        state: State,
+        items: LiveCatalog,
+        slots: Int32Array | None,
+        size: int,
+        members: tuple[dict[str, Definition], str],
+        views: dict[str, LiveView],
+        static: Callable[[Definition, LiveCatalog], Retriever],
+    ):
+        self.state, self.items, self.slots, self.size = state, items, slots, size
+        self.definitions, self.default = members
+        self._views, self._static = views, static
+        self._made: dict[str, Retriever] = {}
+        self._filters: dict[str, Filter] = {}
+
+    def retriever(self, name: str = "") -> Retriever:
+        """Return a member; the default one unless named."""
+        chosen = name or self.default
+        made = self._made.get(chosen)
+        if made is None:
+            made = self._made[chosen] = self._make(chosen)
+        return made
+
+    def filter(self, condition: Condition) -> Filter:
+        """Return a condition as a filter over the items; the last ones that were asked for are kept."""
+        key = str(condition)
+        found = self._filters.get(key)
+        if found is None:
+            found = self.items.filter(condition)
+            if len(self._filters) >= MOST_FILTERS:
+                self._filters.clear()
+            self._filters[key] = found
+        return found
+
+    def _make(self, name: str) -> Retriever:
+        if not name:
+            raise InputError("`using` must be given: the engine has no default member. Use `set_default`.")
+        check_member(name, self.definitions)
+        definition = self.definitions[name]
+        if definition.type == LIVE:
+            return SlotRetriever(self.items, self._views[name], self.slots, self.size)
+        if definition.type == COMPOSITE:
+            return parse(definition.expression, {each: self.retriever(each) for each in definition.needs})
+        return self._static(definition, self.items)
+
+
+class Layout(NamedTuple):
+    """The slots of this process at one moment, for maintenance.
+
+    Attributes
+    ----------
+    generation : Generation
+        The moment.
+    segments : list of Segment
+        The segments, whose rows are the first slots.
+    numbers : int64 array
+        The row number of each slot.
+    live : bool array
+        Which slots are not deleted.
+    ids : function of slots
+        Returns their ids.
+    last_item : int
+        The largest row number that there was.
+    members : dict of str to LiveMember
+        The live members, which hold these slots.
+    """
+
+    generation: Generation
+    segments: list[Segment]
+    numbers: Int64Array
+    live: BoolArray
+    ids: Callable[[Int32Array], list[str]]
+    last_item: int
+    members: dict[str, LiveMember]
+
+    @property
+    def stored(self) -> int:
+        """How many slots are in segments."""
+        return sum(segment.rows for segment in self.segments)
+
+    def bounds(self) -> list[int]:
+        """Return where each segment begins, and where the last ends."""
+        return list(accumulate((segment.rows for segment in self.segments), initial=0))
+
+
+class Follower:
+    """Reads what is new in the catalog, in whole transactions, and hands it to the members of this process.
+
+    Parameters
+    ----------
+    catalog : CatalogFile
+        The catalog.
+    bindings : mapping
+        Live objects that recipes name.
+    verify : bool
+        Whether the checksums of segments are compared when they are opened.
+    """
+
+    def __init__(self, catalog: CatalogFile, bindings: Mapping[str, Any], *, verify: bool = True):
+        self.catalog, self.bindings, self.verify = catalog, dict(bindings), verify
+        self.objects: dict[str, Any] = {}
+        self.lock = ForkLock()
+        self._verified: set[str] = set()
+        self._statics: dict[str, StaticMember] = {}
+        self._metadata_wanted = False
+        self._forget()
+
+    def _forget(self) -> None:
+        self._pid, self._version, self._layout = os.getpid(), -1, -1
+        self._generation: Generation | None = None
+        self.members: dict[str, LiveMember] = {}
+        self._opened: dict[str, Definition] = {}
+        self.segments: list[Segment] = []
+        self._chunks: list[MetadataChunk] | None = None
+        self._fields: Fields = {}
+
+    def current(self, *, metadata: bool = False) -> Generation:
+        """Return the engine as the last transaction of any process has left it."""
+        with self.lock:
+            return self._current(metadata)
+
+    def _current(self, metadata: bool = False) -> Generation:
+        if self._pid != os.getpid():
+            self._forget()
+        if metadata and not self._metadata_wanted:
+            self._metadata_wanted, self._version = True, -1
+        version = self.catalog.data_version()
+        if version != self._version or self._generation is None:
+            self._generation = self._refreshed()
+            self._version = version
+        return self._generation
+
+    def reload(self) -> None:
+        """Open everything anew at the next call."""
+        with self.lock:
+            self._forget()
+
+    def _refreshed(self) -> Generation:
+        for attempt in range(ATTEMPTS):
+            try:
+                with self.catalog.reading() as connection:
+                    return self._followed(connection)
+            except FileNotFoundError as error:
+                # Another process has merged segments, and removed these, since the list was read.
+                self._forget()
+                if attempt == ATTEMPTS - 1:
+                    raise FormatError(
+                        f"{error.filename}: missing. The catalog lists it: `engine.check(repair=True)` makes it anew."
+                    ) from error
+            except BaseException:
+                self._forget()
+                raise
+        raise EngineError("The engine must hold still. Got other segments at every attempt: try again.")
+
+    def _followed(self, connection: sqlite3.Connection) -> Generation:
+        state = state_of(connection)
+        if state.layout != self._layout:
+            self._load(connection, state)
+        else:
+            self._catch_up(connection)
+        fields = fields_of(connection)
+        self._fields = self._fields if fields == self._fields else fields
+        self._load_metadata(connection)
+        self._layout = state.layout
+        return self._made(state)
+
+    def _load(self, connection: sqlite3.Connection, state: State) -> None:
+        """Open the segments, and read the rows that are in none."""
+        self._definitions, self._default = stored_members(connection), default_member(connection)
+        self.segments = stored_segments(connection)
+        self._open_statics()
+        rows = [self._rows(segment) for segment in self.segments]
+        self._open_members()
+        none = np.zeros(0, np.int64)
+        self._stored: Int64Array = np.concatenate([none, *(part.numbers for part in rows)])
+        self._stored_ids = joined_ids([part.ids for part in rows])
+        self._numbers: list[int] = []
+        self._ids: list[str] = []
+        self._live: BoolArray = np.ones(len(self._stored), np.bool_)
+        self._chunks = None
+        self._last_item, self._last_deletion = state.frontier, 0
+        self._last_click = self._last_unclick = self._last_change = 0
+        self._catch_up(connection)
+
+    def _rows(self, segment: Segment) -> Any:
+        for folder, files in [(segment.folder, segment.files), *segment.parts.values()]:
+            check_files(self.catalog.folder / folder, files, checksums=self.verify and folder not in self._verified)
+            self._verified.add(folder)
+        return read_rows(self.catalog.folder / segment.folder, segment.rows)
+
+    def _open_members(self) -> None:
+        known, self.members = self.members, {}
+        opened, self._opened = self._opened, {}
+        for name, definition in self._definitions.items():
+            if definition.type != LIVE:
+                continue
+            same = opened.get(name) == definition and all(
+                known[each] is self.members[each] for each in definition.needs
+            )
+            member = known[name] if same else self.new_member(definition, self._definitions, self.members)
+            self._opened[name] = definition
+            folders = [self.catalog.folder / segment.parts[definition.number][0] for segment in self.segments]
+            member.open(folders, [segment.rows for segment in self.segments])
+            self.members[name] = member
+
+    def new_member(
+        self, definition: Definition, known: Mapping[str, Definition], members: Mapping[str, LiveMember]
+    ) -> LiveMember:
+        """Return a member that holds nothing yet, over others that it is made of."""
+        recipe = Recipe.stored(definition.recipe or {})
+        kind = member_class(recipe, known)
+        if kind is None:
+            raise FormatError(f"{self.catalog.path}: no class takes the member {definition.name!r}: rebuild it.")
+        return kind(recipe, definition.settled, bindings_of(recipe, self.bindings, self.objects, members))
+
+    def _open_statics(self) -> None:
+        known, self._statics = self._statics, {}
+        for definition in self._definitions.values():
+            if definition.artifact and definition.trained is not None:
+                self._statics[definition.artifact] = known.get(definition.artifact) or self._static(definition)
+
+    def _static(self, definition: Definition) -> StaticMember:
+        last = 0 if definition.trained is None else definition.trained.last_item
+        folder = self.catalog.folder / definition.artifact
+        check_files(folder, definition.files, checksums=False)
+        built = load(folder, verify=self.verify)
+        if not isinstance(built, Retriever):
+            raise FormatError(f"{folder}: expected a Retriever. Got {type(built).__name__}.")
+        return StaticMember(built, last)
+
+    def _catch_up(self, connection: sqlite3.Connection) -> None:
+        """Take the rows, deletions, clicks and changes of metadata that are new."""
+        before = self._last_item
+        self._unlearn(connection)
+        self._remove(connection)
+        sql = f"SELECT n, id, title, text FROM items WHERE {LIVE_ROWS} ORDER BY n"
+        rows = connection.execute(sql, (before,)).fetchall()
+        if rows:
+            self._append(rows)
+        self._last_item = max(before, last_given(connection, "items"))
+        if any(member.learns for member in self.members.values()):
+            self._learn(connection, before)
+        self._last_click = last_given(connection, "clicks")
+        self._change_metadata(connection, [row[0] for row in rows])
+
+    def _append(self, rows: Sequence[Sequence[Any]]) -> None:
+        texts = [joined_text(title, text) for _, _, title, text in rows]
+        self._numbers += [row[0] for row in rows]
+        self._ids += [row[1] for row in rows]
+        self._live = np.concatenate([self._live, np.ones(len(rows), np.bool_)])
+        for member in self.members.values():
+            member.append(texts)
+
+    def _remove(self, connection: sqlite3.Connection) -> None:
+        gone = connection.execute(
+            "SELECT d, n FROM deletions WHERE d > ? AND n <= ?", (self._last_deletion, self._last_item)
+        ).fetchall()
+        self._last_deletion = last_given(connection, "deletions")
+        numbers = np.unique(np.array([n for _, n in gone], np.int64))
+        slots = self._slots_of(numbers)
+        numbers, slots = numbers[slots >= 0], slots[slots >= 0]
+        if not len(slots):
+            return
+        self._live = self._live.copy()
+        self._live[slots] = False
+        for member in self.members.values():
+            member.remove(slots, partial(self._texts, connection, numbers))
+
+    def _texts(self, connection: sqlite3.Connection, numbers: Int64Array) -> list[str]:
+        """Read the texts of rows, deleted or not."""
+        sql = "SELECT n, title, text FROM items WHERE n IN (SELECT value FROM json_each(?))"
+        rows = connection.execute(sql, (json.dumps(numbers.tolist()),)).fetchall()
+        found = {n: joined_text(title, text) for n, title, text in rows}
+        try:
+            return [found[n] for n in numbers.tolist()]
+        except KeyError as error:
+            raise FormatError(f"{self.catalog.path}: row {error} of a segment is missing. Restore a backup.") from error
+
+    def _slots_of(self, numbers: Int64Array) -> Int32Array:
+        """Return the slot of each row, -1 where this process does not have it."""
+        slots = np.full(len(numbers), -1, np.int32)
+        for known, start in ((self._stored, 0), (np.array(self._numbers, np.int64), len(self._stored))):
+            if len(known):
+                places = np.minimum(np.searchsorted(known, numbers), len(known) - 1)
+                slots[known[places] == numbers] = (places + start)[known[places] == numbers]
+        return slots
+
+    def _unlearn(self, connection: sqlite3.Connection) -> None:
+        sql = "SELECT c FROM click_deletions WHERE x > ? AND c <= ? ORDER BY c"
+        rows = connection.execute(sql, (self._last_unclick, self._last_click)).fetchall()
+        self._last_unclick = last_given(connection, "click_deletions")
+        numbers = np.array([row[0] for row in rows], np.int64)
+        for member in self.members.values() if len(numbers) else ():
+            if member.learns:
+                member.unlearn(numbers)
+
+    def _learn(self, connection: sqlite3.Connection, before: int) -> None:
+        """Give the members new clicks, and all clicks of rows that are new: these came with an item of the same id."""
+        columns = "clicks.c, clicks.query, items.n, clicks.weight, clicks.time"
+        new_rows = (
+            f"SELECT {columns} FROM items CROSS JOIN clicks ON clicks.item = items.id"
+            " WHERE items.n > ? AND items.n NOT IN (SELECT n FROM deletions)"
+        )
+        new_clicks = (
+            f"SELECT {columns} FROM clicks CROSS JOIN items ON items.id = clicks.item"
+            " WHERE clicks.c > ? AND items.n <= ? AND items.n NOT IN (SELECT n FROM deletions)"
+        )
+        rows = connection.execute(new_rows, (before,)).fetchall()
+        rows += connection.execute(new_clicks, (self._last_click, before)).fetchall()
+        if not rows:
+            return
+        rows.sort()
+        slots = self._slots_of(np.array([row[2] for row in rows], np.int64))
+        clicks = SlotClicks(
+            np.array([row[0] for row in rows], np.int64),
+            [row[1] for row in rows],
+            slots,
+            np.array([row[3] for row in rows], np.float64),
+            np.array([row[4] for row in rows], np.float64),
+        )
+        for member in self.members.values():
+            if member.learns:
+                member.learn(clicks)
+
+    def _load_metadata(self, connection: sqlite3.Connection) -> None:
+        """Read all metadata, once a condition has been asked for."""
+        if self._chunks is not None or not self._metadata_wanted:
+            return
+        rows: list[dict[str, Any]] = [{}] * len(self._live)
+        places = {n: slot for slot, n in enumerate([*self._stored.tolist(), *self._numbers])}
+        for n, text in connection.execute("SELECT n, fields FROM metadata"):
+            if n in places:
+                rows[places[n]] = json.loads(text)
+        self._chunks = with_rows([], rows)
+
+    def _change_metadata(self, connection: sqlite3.Connection, new: list[int]) -> None:
+        sql = "SELECT DISTINCT n FROM metadata_changes WHERE u > ? AND n <= ?"
+        changed = {row[0] for row in connection.execute(sql, (self._last_change, self._last_item))}
+        self._last_change = last_given(connection, "metadata_changes")
+        if self._chunks is None:
+            return
+        wanted = json.dumps([*new, *changed])
+        sql = "SELECT n, fields FROM metadata WHERE n IN (SELECT value FROM json_each(?))"
+        found = {n: json.loads(text) for n, text in connection.execute(sql, (wanted,))}
+        if new:
+            self._chunks = with_rows(self._chunks, [found.get(n, {}) for n in new])
+        old = sorted(changed.difference(new))
+        slots = self._slots_of(np.array(old, np.int64)).tolist()
+        rows = {slot: found.get(n, {}) for n, slot in zip(old, slots, strict=True) if slot >= 0}
+        if rows:
+            self._chunks = with_changed(self._chunks, rows)
+
+    def _made(self, state: State) -> Generation:
+        live = self._live
+        size, count = len(live), int(np.count_nonzero(live))
+        whole = size == count
+        slots = None if whole else np.flatnonzero(live).astype(np.int32)
+        views = {name: member.view(None if whole else live) for name, member in self.members.items()}
+        stored, memory, boundary = self._stored, self._numbers, len(self._stored)
+
+        def fetch(number: int) -> tuple[dict[str, Any], str]:
+            slot = number if slots is None else int(slots[number])
+            return self._fetched(int(stored[slot]) if slot < boundary else memory[slot - boundary])
+
+        chunks = None if self._chunks is None else tuple(self._chunks)
+        details = LiveMetadata(self._fields, chunks, slots, count, fetch)
+        items = LiveCatalog(self._stored_ids, self._ids, slots, count, details)
+        members = dict(self._definitions), self._default
+        served = partial(self._served, dict(self._statics), self._last_item)
+        return Generation(state, items, slots, size, members, views, served)
+
+    def _served(
+        self, statics: dict[str, StaticMember], last: int, definition: Definition, items: LiveCatalog
+    ) -> Retriever:
+        if definition.artifact not in statics:
+            raise InputError(f"The member {definition.name!r} must be built first: `engine.rebuild`. Got none yet.")
+        return statics[definition.artifact].over(items, last, lambda since: self._since(since, items))
+
+    def _since(self, number: int, items: Strings) -> dict[str, str]:
+        """Return ids and texts of live rows after a number."""
+        sql = f"SELECT id, title, text FROM items WHERE {LIVE_ROWS} ORDER BY n"
+        with self.lock, self.catalog.reading() as connection:
+            rows = connection.execute(sql, (number,)).fetchall()
+        return {id: joined_text(title, text) for id, title, text in rows if items.find(id) >= 0}
+
+    def _fetched(self, number: int) -> tuple[dict[str, Any], str]:
+        with self.lock, self.catalog.reading() as connection:
+            item = connection.execute("SELECT title, text FROM items WHERE n = ?", (number,)).fetchone()
+            row = connection.execute("SELECT fields FROM metadata WHERE n = ?", (number,)).fetchone()
+        return {} if row is None else json.loads(row[0]), "" if item is None else joined_text(*item)
+
+    def layout(self) -> Layout:
+        """Return what maintenance needs to know of the slots, as the last transaction has left them."""
+        with self.lock:
+            generation = self._current()
+            numbers = np.concatenate([self._stored, np.array(self._numbers, np.int64)])
+            ids = partial(_ids_at, self._stored_ids, list(self._ids))
+            members = dict(self.members)
+            return Layout(generation, list(self.segments), numbers, self._live, ids, self._last_item, members)
+
+
+def _ids_at(stored: Strings, memory: list[str], slots: Int32Array) -> list[str]:
+    boundary = len(stored)
+    early = iter(stored.take(slots[slots < boundary]))
+    return [next(early) if slot < boundary else memory[slot - boundary] for slot in slots.tolist()]

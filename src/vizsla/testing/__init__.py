@@ -1,0 +1,1 @@
+"""The contract suite as functions, for authors of user-defined kinds."""
