@@ -15,6 +15,7 @@ from vizsla.learning.checkpoints import TrainingState
 from vizsla.methods.jpq.model import Jpq
 from vizsla.methods.jpq.settings import JpqSettings
 from vizsla.methods.jpq.train_jpq import jpq, train_jpq
+from vizsla.methods.jpq.trainer import JpqTraining
 
 TRAIN = [click for click in CLICKS if int(click[0][1:]) < 1200]
 WARM = [number for number in range(1200, 1500) if number % 600 < 540]
@@ -120,3 +121,16 @@ def test_it_needs_clicks_and_scores_of_codes():
     for wrong in ("some", 1.5, True):
         with pytest.raises(InputError, match="`recodings` must be"):
             train_jpq(coded(), TRAIN, teacher=flat(), recodings=wrong)
+
+
+@pytest.mark.parametrize("recodings", [0, 1, 2, 5])
+def test_codes_follow_before_so_many_epochs_the_first_excepted(monkeypatch, recodings):
+    begun, recode = [], JpqTraining.recode
+
+    def noted(self):
+        begun.append(divmod(self.steps_done, self.steps_an_epoch))
+        recode(self)
+
+    monkeypatch.setattr(JpqTraining, "recode", noted)
+    train_jpq(coded(), TRAIN[:300], **FAST | {"recodings": recodings, "epochs": 4, "stop": 4})
+    assert begun == [(epoch, 0) for epoch in range(1, min(recodings, 3) + 1)]
