@@ -16,7 +16,7 @@ from typing import Any
 
 from benchmarks.corpus import data_folder
 from vizsla.data.dataset import Dataset
-from vizsla.learning.checkpoints import TrainingProgress
+from vizsla.learning.loop import TrainingProgress
 from vizsla.methods.cross_encoder import train_cross_encoder
 from vizsla.scorers.pair_models import TorchPairModel
 

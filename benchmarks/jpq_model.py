@@ -10,10 +10,10 @@ from typing import Any
 
 from benchmarks.pefa_collection import Collection
 from vizsla.base.retriever import Retriever
+from vizsla.learning.loop import TrainingProgress
 from vizsla.methods.dense import Dense
 from vizsla.methods.jpq.model import Jpq
 from vizsla.methods.jpq.query_adapter import QueryModel
-from vizsla.methods.jpq.run import JpqProgress
 from vizsla.methods.jpq.train_jpq import train_jpq
 
 MAX_TOKENS = 128
@@ -42,6 +42,6 @@ def trained_model(
     )  # fmt: skip
 
 
-def _said(seen: JpqProgress) -> None:
+def _said(seen: TrainingProgress) -> None:
     if seen.step % EVERY == 0:
         print(f"model: step {seen.step} of {seen.steps}, loss {seen.loss:.3f}", file=sys.stderr, flush=True)

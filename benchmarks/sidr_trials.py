@@ -25,7 +25,7 @@ from vizsla import Dataset, dense, tokens
 from vizsla.methods import TokenRetriever
 from vizsla.methods.sidr.settings import SidrSettings
 from vizsla.methods.sidr.train_sidr import begun_model, chosen_item_scale, taught_by, training_key
-from vizsla.methods.sidr.trainer import SidrRun, SidrTraining
+from vizsla.methods.sidr.trainer import SidrTraining, sidr_loop
 from vizsla.methods.sidr.training_data import Prepared, prepared
 from vizsla.methods.tokens.learner import ClickMatrix
 from vizsla.text import WordPiece
@@ -80,11 +80,11 @@ def _trial(
     key = repr((training_key(base, clicked, learner, settings), type(teacher).__name__, None))
     path = Path(options.checkpoint) / name.replace(" ", "-") if options.checkpoint else None
     training = SidrTraining(learner, ready.lessons, settings, teacher=taught)
-    run = SidrRun(training, ready.held, key=key, checkpoint=path)
+    run = sidr_loop(training, ready.held, key=key, checkpoint=path)
     run.run()
     yield Row(f"{name}: training", process_time() - start, "none", None, "CPU s")
     assert ready.held is not None
-    for when, values in zip(("before", "after"), (run.measured[0], run.measured[-1]), strict=True):
+    for when, values in zip(("before", "after"), (run.evaluations[0][0], run.evaluations[-1][0]), strict=True):
         for kind, cold in (("cold", True), ("warm", False)):
             mean = float(np.mean(values[ready.held.cold == cold]))
             yield Row(f"{name}: beta, {kind}, {when}", mean, "none", None, "MRR@10", "", False)

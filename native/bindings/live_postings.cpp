@@ -120,14 +120,16 @@ class BoundLists {
   using Allowed = std::optional<std::vector<InArray<std::uint8_t>>>;
 
   void add(nb::object segment, std::optional<InArray<std::int32_t>> removed, std::optional<InArray<std::uint8_t>> live,
-           double stretch, InArray<double> norms) {
-    LivePart part{&nb::cast<const BoundSegment&>(segment).segment(), 0, {}, {}, stretch, {}, {}};
+           double stretch, InArray<double> norms, std::optional<InArray<float>> length_norms) {
+    LivePart part{&nb::cast<const BoundSegment&>(segment).segment(), 0, {}, {}, stretch, {}, {}, {}};
+    if (length_norms) part.norms.norms = view(*length_norms);
     if (removed) part.removed = view(*removed);
     if (live) part.live = view(*live);
     lists_.add(std::move(part), view(norms));
     segments_.append(segment);
     if (removed) removed_.push_back(*removed);
     if (live) live_.push_back(*live);
+    if (length_norms) length_norms_.push_back(*length_norms);
   }
 
   std::size_t slots() const { return lists_.slots(); }
@@ -288,6 +290,7 @@ class BoundLists {
   nb::list segments_;
   std::vector<InArray<std::int32_t>> removed_;
   std::vector<InArray<std::uint8_t>> live_;
+  std::vector<InArray<float>> length_norms_;
   LiveLists lists_;
   ScratchPool<LiveSearcher> searchers_;
 };
@@ -319,7 +322,8 @@ void register_live_postings(nb::module_& module) {
   nb::class_<BoundLists>(module, "LiveLists")
       .def(nb::init<>())
       .def("add", &BoundLists::add, nb::arg("segment"), nb::arg("removed").noconvert().none(),
-           nb::arg("live").noconvert().none(), nb::arg("stretch"), nb::arg("norms").noconvert())
+           nb::arg("live").noconvert().none(), nb::arg("stretch"), nb::arg("norms").noconvert(),
+           nb::arg("length_norms").noconvert().none() = nb::none())
       .def_prop_ro("slots", &BoundLists::slots)
       .def("find", &BoundLists::find, nb::arg("terms"),
            "Of each term its numbers in the segments, how many live slots hold it, and where they name it first.")

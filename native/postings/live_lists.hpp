@@ -11,6 +11,7 @@
 
 #include "common/checks.hpp"
 #include "postings/live_segment.hpp"
+#include "postings/window_search.hpp"
 
 namespace vizsla {
 
@@ -21,6 +22,7 @@ struct LivePart {
   std::span<const std::int32_t> removed;  // how many postings of each term are gone, or empty
   std::span<const std::uint8_t> live;     // one bit a slot, or empty
   double stretch = 1;                     // how much more than the segment's bounds a posting may give now
+  LengthNorms norms = {};                 // what an item's sum is multiplied by, if anything
   std::vector<double> counts, sums;       // of each pair: its count, and count + norm
 
   bool is_live(std::size_t slot) const { return live.empty() || (live[slot / 8] >> slot % 8 & 1) != 0; }
@@ -49,6 +51,7 @@ class LiveLists {
     require(part.removed.empty() || part.removed.size() == segment.terms(), "there must be a count for each term");
     require(part.live.empty() || part.live.size() == (segment.slots() + 7) / 8, "there must be a bit for each slot");
     require(part.stretch >= 1 && std::isfinite(part.stretch), "a stretch must be 1 or more");
+    if (!part.norms.norms.empty()) check_norms(part);
     part.first = slots_;
     part.counts.reserve(norms.size());
     part.sums.reserve(norms.size());
@@ -99,6 +102,23 @@ class LiveLists {
   }
 
  private:
+  static void check_norms(LivePart& part) {
+    LengthNorms& norms = part.norms;
+    norms.lengths = part.segment->arrays().lengths;
+    std::uint32_t shortest = UINT32_MAX, longest = 0;
+    for (const std::uint32_t length : norms.lengths) {
+      longest = std::max(longest, length);
+      shortest = std::min(shortest, length > 0 ? length : UINT32_MAX);
+    }
+    require(longest / 2 < norms.norms.size(), "there must be a norm for each length");
+    norms.smallest = norms.largest = norms.norms[longest / 2];
+    for (std::size_t length = std::min(shortest, longest) / 2; length <= longest / 2; ++length) {
+      require(norms.norms[length] > 0 && norms.norms[length] <= 1e6F, "norms must be above 0 and at most 1,000,000");
+      norms.smallest = std::min(norms.smallest, norms.norms[length]);
+      norms.largest = std::max(norms.largest, norms.norms[length]);
+    }
+  }
+
   std::vector<LivePart> parts_;
   std::size_t slots_ = 0;
 };

@@ -75,9 +75,10 @@ class LiveSearcher {
   template <class Code>
   void search_part(const LivePart& part, std::size_t number, std::size_t k, std::span<const std::uint8_t> allowed,
                    Coded<Code>& coded) {
-    prepare_part(part, number, coded, double{top_.threshold()} * (1 - 1e-5) - double{query_.base()});
+    const double cut = double{top_.threshold()} * (1 - 1e-5) - double{query_.base()};
+    prepare_part(part, number, coded, cut / double{part.norms.largest});
     if (coded.windows.cursors().empty()) return;
-    coded.windows.search({k, part.segment->slots(), part.first, allowed, query_.base(), {}}, bounds_, top_);
+    coded.windows.search({k, part.segment->slots(), part.first, allowed, query_.base(), {}, part.norms}, bounds_, top_);
     read_ += coded.windows.read();
   }
 
@@ -89,6 +90,9 @@ class LiveSearcher {
       for (const std::uint64_t place : places)
         scores[place & UINT32_MAX] += cursor.value(static_cast<std::int64_t>((place >> 32) - part.first));
     }
+    if (!part.norms.any()) return;
+    for (const std::uint64_t place : places)
+      scores[place & UINT32_MAX] *= part.norms.of(static_cast<std::size_t>((place >> 32) - part.first));
   }
 
   // The lists of the query in one segment; none where their bounds show that no item can have more than `cut`.

@@ -18,6 +18,16 @@
 
 namespace vizsla {
 
+// What an item's sum is multiplied by, where there is such a thing: a number for each length.
+struct LengthNorms {
+  std::span<const std::uint32_t> lengths;  // of each item, in halves; empty where sums are scores
+  std::span<const float> norms;            // by length, in wholes
+  float smallest = 1, largest = 1;         // of the items that hold anything
+
+  bool any() const { return !lengths.empty(); }
+  float of(std::size_t item) const { return norms[lengths[item] / 2]; }
+};
+
 template <class Impacts>
 class WindowSearch {
  public:
@@ -30,6 +40,7 @@ class WindowSearch {
     std::span<const std::uint8_t> allowed;  // one bit an item, the lowest of a byte first, or empty
     float base = 0;                         // what every item gets besides
     ScoreRequests also = {};
+    LengthNorms norms = {};
   };
 
   // The lists of a query, in the order in which they are added up. Fill them before each search.
@@ -68,7 +79,8 @@ class WindowSearch {
     top_ = &top;
     sums_.resize(window);  // all 0: every window is cleared when it is done
     found_.resize(window + 1);
-    cut_ = std::max(0.0, double{top.threshold()} * rounding_ - double{base_});
+    norms_ = question.norms;
+    cut_ = cut_of(top.threshold());
     read_ = 0;
   }
 
@@ -156,7 +168,7 @@ class WindowSearch {
       seen = added;
       const float kth =
           window_sums_.kth_above(sums_of(low, high), question.allowed, static_cast<std::size_t>(low), question.k);
-      cut_ = std::max(cut_, double{kth + base_} * rounding_ - double{base_});
+      cut_ = std::max(cut_, cut_of((kth + base_) * norms_.smallest));
       if (rest_[i] > cut_) continue;
       if (count_above(sums_of(low, high), to_pass(i)) * lookup_cost <= cursors_[i].postings_met()) break;
     }
@@ -221,13 +233,20 @@ class WindowSearch {
   }
 
   void push(std::uint32_t at, std::int64_t low) {
-    top_->push(ranking_key(sums_[at] + base_, first_ + static_cast<std::uint32_t>(low) + at));
+    const auto item = static_cast<std::uint32_t>(low) + at;
+    const float score = norms_.any() ? sums_[at] * norms_.of(item) : sums_[at] + base_;
+    top_->push(ranking_key(score, first_ + item));
   }
 
   // Later windows hold higher item numbers, which lose a tie: they must exceed the threshold.
   void raise_threshold() {
     top_->settle();
-    cut_ = std::max(0.0, double{top_->threshold()} * rounding_ - double{base_});
+    cut_ = cut_of(top_->threshold());
+  }
+
+  // No sum up to this gives a score above a threshold.
+  double cut_of(float threshold) const {
+    return std::max(0.0, (double{threshold} * rounding_ - double{base_}) / double{norms_.largest});
   }
 
   void clear(std::int64_t low, std::int64_t high, std::size_t walked, std::size_t added) {
@@ -245,6 +264,7 @@ class WindowSearch {
   std::vector<std::uint32_t> also_here_;  // which of those that are wanted besides lie in the window
   WindowSums window_sums_;
   ListProbe look_up_;
+  LengthNorms norms_;
   TopK* top_ = nullptr;
   double rounding_ = 1, cut_ = 0;
   float base_ = 0;  // added to every score that is found

@@ -26,14 +26,15 @@ class Recorder:
         self.monkeypatch, self.calls = monkeypatch, []
 
     def at(self, place: str, answer=None) -> None:
-        """Take the place of `module:name` or `module:class.name`; answer, or end the command."""
+        """Take the place of `module:name`, `module:class.name` or `module:dict.key`; answer, or end the command."""
         module, _, name = place.partition(":")
-        target = import_module(module)
+        target = import_module(module if module.startswith("vizsla.") else f"vizsla.cli.{module}")
         *owners, name = name.split(".")
         for owner in owners:
             target = getattr(target, owner)
-        own = isinstance(inspect.getattr_static(target, name), classmethod | staticmethod)
-        method = owners and not own
+        known = isinstance(target, dict)
+        own = not known and isinstance(inspect.getattr_static(target, name), classmethod | staticmethod)
+        method = owners and not own and not known
 
         def record(*given, **named):
             given = given[1:] if method else given
@@ -42,6 +43,9 @@ class Recorder:
                 raise StopError("recorded")
             return answer
 
+        if known:
+            self.monkeypatch.setitem(target, name, record)
+            return
         self.monkeypatch.setattr(target, name, staticmethod(record) if own else record)
 
     def given(self, argv) -> dict:

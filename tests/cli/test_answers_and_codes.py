@@ -107,7 +107,7 @@ def test_a_sweep_is_drawn_over_the_cost_that_changes(varied, cost, files, monkey
             drawn[path] = x
 
     monkeypatch.setattr("vizsla.cli.sweep._variants", lambda *_: (varied, []))
-    monkeypatch.setattr(import_module("vizsla.evaluation.sweep"), "sweep", lambda *_, **__: Result())
+    monkeypatch.setattr(import_module("vizsla.cli.sweep"), "sweep", lambda *_, **__: Result())
     assert main(["sweep", str(files / "bm25"), str(files / "items.jsonl"), "--plot", "a.svg"]) == 0
     assert drawn == {"a.svg": cost}
 
@@ -171,7 +171,7 @@ def test_too_little_memory_is_no_success(files, monkeypatch, capsys):
     def fail(*_, **__):
         raise MemoryError
 
-    monkeypatch.setattr("vizsla.methods.bm25.bm25", fail)
+    monkeypatch.setattr("vizsla.cli.index_bm25.bm25", fail)
     assert main(["index", "bm25", str(files / "items.jsonl"), "-o", str(files / "new")]) == 2
     assert "not enough memory" in capsys.readouterr().err
 

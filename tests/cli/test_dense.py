@@ -41,7 +41,7 @@ def test_encoder_folder_and_foreign_options(data, tmp_path, capsys):
 
 def test_every_option_of_an_index_is_reached(data, tmp_path):
     graph, lists = str(tmp_path / "graph"), str(tmp_path / "lists")
-    options = ["--index", "hnsw", "--m", "5", "--ef-construction", "9", "--ef", "7", "--storage", "int8"]
+    options = ["--index", "hnsw", "--M", "5", "--ef-construction", "9", "--ef", "7", "--storage", "int8"]
     assert main(["index", "dense", data, "-o", graph, "--dim", "8", *options]) == 0
     built = vizsla.load(graph).index
     assert (built.graph.m, built.graph.ef_construction, built.ef, built.stored.storage) == (5, 9, 7, "int8")

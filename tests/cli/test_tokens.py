@@ -64,9 +64,7 @@ def test_tokens_are_learned_without_a_bag_too(data):
     assert (learned.b, learned.learned) == (0.25, True)
 
 
-@pytest.mark.parametrize(
-    "wrong", [["--b", "long"], ["--vocabulary", "none.txt"], ["--vocabulary", "x", "--learn-vocabulary", 9]]
-)
+@pytest.mark.parametrize("wrong", [["--vocabulary", "none.txt"], ["--vocabulary", "x", "--learn-vocabulary", 9]])
 def test_wrong_options_are_said_in_one_line(data, wrong, capsys):
     assert run("index", "tokens", data / "items.jsonl", *wrong, "-o", data / "out") == 2
     assert capsys.readouterr().err.startswith("vizsla: ")

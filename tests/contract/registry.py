@@ -37,7 +37,7 @@ from vizsla.indexes.factory import make_index
 from vizsla.indexes.grouped import GroupedIndex
 from vizsla.indexes.inverted import InvertedIndex
 from vizsla.indexes.tokens import TokenIndex
-from vizsla.learning.checkpoints import TrainingState
+from vizsla.learning.loop import TrainingState
 from vizsla.methods.bm25 import bm25
 from vizsla.methods.bm25_statistics import Statistics
 from vizsla.methods.cold_items import cold_item_boost

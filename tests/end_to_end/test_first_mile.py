@@ -110,8 +110,9 @@ def test_a_half_life_is_given_on_the_command_line(table, index, tmp_path, capsys
     (tmp_path / "log.csv").write_text(LOG)
     arguments = ["--clicks", str(tmp_path / "log.csv"), "-o", str(tmp_path / "pefa"), "--weight", "0.5"]
     assert main(["adapt", "pefa-xs", str(index), *arguments, "--calibrated", "no", "--half-life", "2"]) == 0
-    assert main(["adapt", "pefa-xs", str(index), *arguments, "--half-life", "soon", "--overwrite"]) == 2
-    assert "`--half-life` must be days, or auto. Got 'soon'" in capsys.readouterr().err
+    with pytest.raises(SystemExit, match="2"):
+        main(["adapt", "pefa-xs", str(index), *arguments, "--half-life", "soon", "--overwrite"])
+    assert "--half-life: must be a number or auto. Got 'soon'" in capsys.readouterr().err
     (row,) = asked(capsys, str(tmp_path / "pefa"), "fig", "--show", "price")
     assert row["hits"][0]["price"] in ("2", "3.50"), "what is known of items goes with an adapted retriever"
 

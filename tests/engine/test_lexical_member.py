@@ -1,6 +1,5 @@
 """BM25 as a live member: every answer is that of an index that is built of the live texts, bit for bit."""
 
-import warnings
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -8,24 +7,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.engine.word_world import ENGLISH, World, changes, check, texts
 from vizsla import _native
 from vizsla.base.queries import Queries
 from vizsla.base.recipe import Recipe
 from vizsla.core.candidates import Candidates
 from vizsla.core.strings import Strings
-from vizsla.data.dataset import Dataset
 from vizsla.engine.lexical_member import Bm25Member
 from vizsla.engine.word_segments import ARRAYS, read_segment
 from vizsla.errors import FormatError, InputError
 from vizsla.methods.bm25_statistics import VARIANTS
-from vizsla.text.analyzers import Analyzer, AnyLanguage, analyzer_of
+from vizsla.text.analyzers import Analyzer, AnyLanguage
 
-WORDS = {
-    "english": "the of is not national nations nation flexible flexibility running runs run dog dogs house houses war "
-    "figs fig apple tree trees quick quickly wh-1000xm4 1980s 東京",
-    "german": "der die das und ist war hunde hund laufen laufende häuser haus baum bäume nicht nation nationen apfel",
-}
-ENGLISH, GERMAN = (words.split() for words in WORDS.values())
 ANALYZERS = {
     "english": AnyLanguage("english"),
     "words": Analyzer(),
@@ -35,121 +28,17 @@ ANALYZERS = {
     "auto": None,
 }
 
-texts = st.one_of(
-    st.lists(st.sampled_from(ENGLISH), max_size=12).map(" ".join),
-    st.lists(st.sampled_from(GERMAN), max_size=12).map(" ".join),
-)
-changes = st.lists(
-    st.one_of(
-        st.tuples(st.just("append"), st.lists(texts, min_size=1, max_size=7)),
-        st.tuples(st.just("remove"), st.lists(st.integers(0, 200), min_size=1, max_size=5)),
-        st.tuples(st.sampled_from(["flush", "merge", "reopen"]), st.none()),
-    ),
-    min_size=1,
-    max_size=10,
-)
-
-
-class World:
-    """A member, and the texts that it should hold: what an engine does with it."""
-
-    def __init__(self, recipe, folder, sample=("the dog is running to the house", "der Hund ist nicht im Haus")):
-        self.recipe, self.folder = recipe, folder
-        self.settled = Bm25Member.settle(recipe, sample, {})
-        self.fixed = recipe.but(analyzer=analyzer_of(self.settled["analyzer"]))
-        self.member = Bm25Member(recipe, self.settled, {})
-        self.member.open([], [])
-        self.texts, self.live, self.stored = [], [], []
-
-    def apply(self, change, values):
-        if change == "append":
-            self.member.append(values)
-            self.texts += values
-            self.live += [True] * len(values)
-        elif change == "remove":
-            self.remove(sorted({value % len(self.texts) for value in values} & set(self.alive)) if self.texts else [])
-        elif change == "reopen":
-            memory = self.texts[self.stored_rows :]
-            self.member = Bm25Member(self.recipe, self.settled, {})
-            self.open(list(range(len(self.texts))), memory)
-        else:
-            first = self.stored_rows if change == "flush" else 0
-            slots = [slot for slot in self.alive if slot >= first]
-            folder = self.folder / f"segment-{len(list(self.folder.iterdir()))}"
-            self.member.write(folder, np.array(slots, np.int32))
-            self.stored = [*(self.stored if change == "flush" else []), (folder, len(slots))]
-            self.open([*range(first), *slots], [])
-
-    def open(self, order, memory):
-        self.texts, self.live = [self.texts[slot] for slot in order], [self.live[slot] for slot in order]
-        self.member.open([folder for folder, _ in self.stored], [size for _, size in self.stored])
-        self.member.append(memory)
-        gone = [slot for slot, live in enumerate(self.live) if not live]
-        if gone:
-            self.member.remove(np.array(gone, np.int32), lambda: [self.texts[slot] for slot in gone])
-
-    def remove(self, slots):
-        self.member.remove(np.array(slots, np.int32), lambda: [self.texts[slot] for slot in slots])
-        for slot in slots:
-            self.live[slot] = False
-
-    @property
-    def stored_rows(self):
-        return sum(size for _, size in self.stored)
-
-    @property
-    def alive(self):
-        return [slot for slot, live in enumerate(self.live) if live]
-
-    def view(self):
-        return self.member.view(None if all(self.live) else np.array(self.live))
-
-    def fresh(self):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return self.fixed.build(Dataset.of({str(slot): self.texts[slot] for slot in self.alive}))
-
-
-def same(found, wanted, alive):
-    """Whether slots are the fresh build's items, with the same scores to the last bit."""
-    numbers = np.array(alive, np.int32)
-    assert found.offsets.tolist() == wanted.offsets.tolist()
-    assert found.items.tolist() == numbers[wanted.items].tolist()
-    assert found.scores.tobytes() == wanted.scores.tobytes()
-
-
-def check(world, queries, allowed=None):
-    view, alive = world.view(), world.alive
-    if not alive:
-        assert len(view.search(Queries(queries), 5, None, 1).items) == 0
-        return
-    fresh = world.fresh()
-    for k in (1, 4, 1000):
-        same(view.search(Queries(queries), k, None, 1), fresh(queries, k), alive)
-        same(view.search(Queries(queries), k, None, 2), fresh(queries, k), alive)
-        if allowed is not None and allowed.any():
-            wanted = fresh(queries, k, where=[str(slot) for slot in np.flatnonzero(allowed)])
-            same(view.search(Queries(queries), k, allowed, 2), wanted, alive)
-    for query in queries:
-        same(view.search(Queries([query]), 3, None, 1), fresh([query], 3), alive)
-    everything = np.array(alive, np.int32)
-    scored = view.score(Queries(queries), Candidates.from_rows([everything] * len(queries)), 2)
-    numbers = Candidates.from_rows([np.arange(len(alive), dtype=np.int32)] * len(queries))
-    assert scored.scores.tobytes() == fresh.index.scores(fresh.encode(queries), numbers).scores.tobytes()
-    found = view.search(Queries(queries), 1000, None, 1)
-    again = view.score(Queries(queries), Candidates.from_rows(np.split(found.items, found.offsets[1:-1])), 1)
-    assert again.scores.tobytes() == found.scores.tobytes()
-    for query in queries:
-        explained = view.explain(Queries([query]), alive[-1])
-        assert str(explained) == str(fresh.explain(query, str(alive[-1])))
-
 
 @pytest.mark.parametrize("variant", VARIANTS)
 @pytest.mark.parametrize("analyzer", ANALYZERS)
 @given(changes=changes, queries=st.lists(texts, min_size=1, max_size=3), seed=st.integers(0, 2**16))
 @settings(max_examples=12, deadline=None)
 def test_answers_are_those_of_a_fresh_build(tmp_path_factory, variant, analyzer, changes, queries, seed):
-    world = World(Recipe.of("bm25", variant=variant, analyzer=ANALYZERS[analyzer]), tmp_path_factory.mktemp("segments"))
+    world = World(
+        Bm25Member,
+        Recipe.of("bm25", variant=variant, analyzer=ANALYZERS[analyzer]),
+        tmp_path_factory.mktemp("segments"),
+    )
     for change in changes:
         world.apply(*change)
     allowed = np.random.default_rng(seed).random(len(world.live)) < 0.5
@@ -166,7 +55,7 @@ def test_a_larger_catalog_with_pruning(tmp_path):
         words = rng.choice(vocabulary, size=ends[-1], p=weights / weights.sum())
         return [" ".join(part) for part in np.split(words, ends[:-1])]
 
-    world = World(Recipe.of("bm25", analyzer=Analyzer()), tmp_path)
+    world = World(Bm25Member, Recipe.of("bm25", analyzer=Analyzer()), tmp_path)
     for step in range(4):
         world.apply("append", made(3000))
         world.remove(sorted(rng.choice(world.alive, 300, replace=False).tolist()))
@@ -178,7 +67,7 @@ def test_a_larger_catalog_with_pruning(tmp_path):
 
 
 def test_lengths_that_change_much_keep_bounds_valid(tmp_path):
-    world = World(Recipe.of("bm25", analyzer=Analyzer(), b=1.0), tmp_path)
+    world = World(Bm25Member, Recipe.of("bm25", analyzer=Analyzer(), b=1.0), tmp_path)
     rng = np.random.default_rng(0)
     short = [" ".join(rng.choice(ENGLISH, 3)) for _ in range(600)]
     world.apply("append", short)
@@ -190,7 +79,7 @@ def test_lengths_that_change_much_keep_bounds_valid(tmp_path):
 
 
 def test_a_view_goes_on_answering_as_it_did(tmp_path):
-    world = World(Recipe.of("bm25"), tmp_path)
+    world = World(Bm25Member, Recipe.of("bm25"), tmp_path)
     world.apply("append", ["a fig tree", "an apple tree", "a quick dog"])
     view, queries = world.view(), Queries(["fig tree dog"])
     before = view.search(queries, 5, None, 1)
@@ -203,7 +92,7 @@ def test_a_view_goes_on_answering_as_it_did(tmp_path):
 
 
 def test_writing_beside_changes_and_searches(tmp_path):
-    world = World(Recipe.of("bm25"), tmp_path)
+    world = World(Bm25Member, Recipe.of("bm25"), tmp_path)
     world.apply("append", ["a fig tree", "an apple tree", "a quick dog"] * 200)
     slots = np.arange(600, dtype=np.int32)
     with ThreadPoolExecutor(3) as pool:
@@ -237,7 +126,7 @@ def test_recipes_that_are_exact():
 
 
 def test_slots_that_there_are_not(tmp_path):
-    world = World(Recipe.of("bm25"), tmp_path)
+    world = World(Bm25Member, Recipe.of("bm25"), tmp_path)
     world.apply("append", ["a fig"])
     with pytest.raises(InputError, match="slots"):
         world.member.remove(np.array([1], np.int32), list)
@@ -246,7 +135,7 @@ def test_slots_that_there_are_not(tmp_path):
 
 
 def test_a_folder_of_another_size_leaves_the_member_as_it_was(tmp_path):
-    world = World(Recipe.of("bm25"), tmp_path)
+    world = World(Bm25Member, Recipe.of("bm25"), tmp_path)
     world.apply("append", ["a fig", "a tree"])
     world.member.write(tmp_path / "segment", np.array([0, 1], np.int32))
     for folders, sizes in (([tmp_path / "segment"], [3]), ([tmp_path / "none"], [2])):
@@ -257,7 +146,7 @@ def test_a_folder_of_another_size_leaves_the_member_as_it_was(tmp_path):
 
 @pytest.mark.parametrize("name", ARRAYS)
 def test_damaged_files_raise_or_change_nothing_that_is_read(tmp_path, name):
-    world = World(Recipe.of("bm25"), tmp_path)
+    world = World(Bm25Member, Recipe.of("bm25"), tmp_path)
     rng = np.random.default_rng(1)
     world.apply("append", [" ".join(rng.choice(ENGLISH, 9)) for _ in range(300)])
     slots = np.arange(300, dtype=np.int32)

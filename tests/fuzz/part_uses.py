@@ -16,7 +16,7 @@ from vizsla.core.strings import Strings
 from vizsla.data.metadata import ItemMetadata
 from vizsla.encoders.late import TokenVectors, WordEncoder
 from vizsla.encoders.vectors import Vectors
-from vizsla.learning.checkpoints import TrainingState
+from vizsla.learning.loop import TrainingState
 from vizsla.methods.bm25_statistics import Statistics
 from vizsla.methods.cur import AnchorScores, adacur, anncur, residual_cur
 from vizsla.methods.cur.factors import Factors

@@ -13,8 +13,7 @@ from vizsla.core.strings import Strings
 from vizsla.data.dataset import Dataset
 from vizsla.learning import recency
 from vizsla.learning.clicks import ClickLog
-from vizsla.learning.selection import Choice, Gain, Judge
-from vizsla.learning.significance import best_balanced, best_harmless, surely_best
+from vizsla.learning.selection import Gain, Judge, balanced, choose, harmless, harmless_to_cold, surely_better
 from vizsla.learning.splits import draw_sample, log_splits
 from vizsla.methods.bm25 import bm25
 from vizsla.methods.dense import dense
@@ -65,29 +64,28 @@ def test_below_thirty_queries_nothing_is_sure(queries, errors):
 @pytest.mark.parametrize(("errors", "chosen"), [(2.98, 0), (3.02, 1)])
 def test_features_and_click_weights_are_left_for_three_standard_errors(errors, chosen):
     better = gains(400, errors, ddof=0)
-    assert surely_best(np.stack([np.zeros(400), better])) == chosen
-    assert surely_best(np.stack([np.full(400, 0.5), 0.5 + better])) == chosen
+    assert surely_better()([], np.stack([np.zeros(400), better])) == chosen
+    assert surely_better()([], np.stack([np.full(400, 0.5), 0.5 + better])) == chosen
 
 
 @pytest.mark.parametrize(("kind", "loss", "chosen"), [("warm", 0.0, 1), ("warm", 1e-6, 0), ("cold", 1e-6, 0)])
 def test_a_trial_that_loses_anything_on_a_kind_is_no_choice(kind, loss, chosen):
     base = {"all": 0.3, "warm": 0.3, "cold": 0.3}
     better = {"all": 0.4, "warm": 0.5, "cold": 0.5} | {kind: 0.3 - loss}
-    assert best_harmless([base, better], base=0) == chosen
+    assert harmless(0)([base, better], []) == chosen
 
 
 def test_the_worse_side_decides_against_something_else():
     against = {"warm": 0.5, "cold": 0.2}
     trials = [{"warm": 0.60, "cold": 0.21}, {"warm": 0.52, "cold": 0.22}, {"warm": 0.51, "cold": 0.90}]
-    assert best_balanced(trials, against) == 1  # by +.02 on its worse side, the others by +.01
-    assert best_balanced(trials, {"cold": 0.2}) == 2
+    assert balanced(against)(trials, []) == 1  # by +.02 on its worse side, the others by +.01
+    assert balanced({"cold": 0.2})(trials, []) == 2
 
 
 def test_a_choice_tells_warm_from_cold():
     cold = np.array([True, False, False])
-    choice = Choice.among(
-        [{"w": 1}, {"w": 2}], [np.array([1.0, 0.0, 0.0]), np.array([0.0, 1.0, 1.0])], cold, measure="M"
-    )
+    values = [np.array([1.0, 0.0, 0.0]), np.array([0.0, 1.0, 1.0])]
+    choice = choose([{"w": 1}, {"w": 2}], values, cold, measure="M", rule=harmless())
     assert [trial["cold"] for trial in choice.trials] == [1.0, 0.0]
     assert [trial["warm"] for trial in choice.trials] == [0.0, 1.0]
     assert (choice.cold, choice.warm, choice.best) == (1, 2, 1)
@@ -98,7 +96,7 @@ def test_an_epoch_may_be_behind_by_two_standard_errors_on_cold_queries(errors, c
     judge = Judge.of_cold(np.arange(200) < 100, 0.5)
     before = np.full(200, 0.5)
     after = np.where(judge.cold, 0.5 - np.tile(gains(100, errors), 2), 1.0)
-    assert tuning.harmless_best(judge, [before, after]) == chosen
+    assert harmless_to_cold(judge)([], np.stack([before, after])) == chosen
 
 
 def times_log(count: int) -> list[tuple[str, str, float, float]]:
@@ -231,7 +229,8 @@ def test_b_is_chosen_from_a_hundred_queries_on(queries):
     data = Dataset.of(items, clicks=wanted)
     made = tokens(data, b=0.5, epochs=0)
     best = tuning.chosen_b(made, data, seed=0)
-    quality = {b: tuning._quality(made.with_b(b), ClickMatrix.of(data, made.items)) for b in tuning.CHOICES}
+    clicked = ClickMatrix.of(data, made.items)
+    quality = {b: tuning._ranks(made.with_b(b), clicked).mean() for b in tuning.CHOICES}
     expected = 0.5 if queries < 100 else max(quality, key=lambda b: (quality[b], -abs(b - 0.5)))
     assert best == expected
     assert tuning.chosen_b(made, list(items), seed=0) == 0.5

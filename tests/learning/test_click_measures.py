@@ -8,8 +8,7 @@ from scipy.sparse import csr_array
 
 from vizsla.core.candidates import Candidates
 from vizsla.learning.measures import ndcgs, recalls, reciprocal_ranks
-from vizsla.learning.selection import Choice
-from vizsla.learning.significance import surely_best
+from vizsla.learning.selection import Choice, choose, harmless, surely_better
 
 
 def answers(pick, queries, items, most):
@@ -53,10 +52,10 @@ def test_a_choice_measures_warm_and_cold_queries_apart_and_harms_neither():
     cold = np.array([True, False, False, False])
     base, lopsided, fair = np.array([0.5, 0.5, 0.5, 0.5]), np.array([0, 1, 1, 1]), np.array([0.5, 0.5, 0.5, 1])
     trials = [{"weight": weight} for weight in (1.0, 0.1, 0.5)]
-    choice = Choice.among(trials, [base, lopsided, fair], cold, measure="MRR@10", base=0)
+    choice = choose(trials, [base, lopsided, fair], cold, measure="MRR@10", rule=harmless(0))
     assert (choice.best, choice.cold, choice.warm) == (2, 1, 3)
     assert choice.trials[1] == {"weight": 0.1, "all": 0.75, "warm": 1.0, "cold": 0.0}
-    assert Choice.among(trials, [base, lopsided, fair], cold, measure="MRR@10").best == 1
+    assert choose(trials, [base, lopsided, fair], cold, measure="MRR@10", rule=harmless()).best == 1
     assert Choice.of(choice.to_dict()) == choice
 
 
@@ -79,6 +78,6 @@ def test_only_a_sure_gain_counts():
     gain = np.array([1.0] + [0.0] * 9)  # mean 0.1, deviation 0.3
     for times, best in ((8, 0), (9, 1)):
         gains = np.tile(gain, times)
-        assert surely_best(np.stack([np.zeros_like(gains), gains])) == best
+        assert surely_better()([], np.stack([np.zeros_like(gains), gains])) == best
     better, best_of_all = np.tile(gain, 20), np.tile(gain, 20) + 0.05
-    assert surely_best(np.stack([np.zeros_like(better), better, best_of_all, -better])) == 2
+    assert surely_better()([], np.stack([np.zeros_like(better), better, best_of_all, -better])) == 2

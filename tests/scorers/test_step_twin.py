@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import chain
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from vizsla.base.encoder import FunctionEncoder
 from vizsla.base.queries import Queries
 from vizsla.learning.data import Positives
 from vizsla.learning.distillation import Teacher
-from vizsla.methods.cross_encoder import CrossEncoderRun, CrossEncoderSettings, PairLessons
+from vizsla.methods.cross_encoder import CrossEncoderSettings, CrossEncoderTraining, PairLearner, PairLessons
 from vizsla.methods.dense import dense
 
 torch = pytest.importorskip("torch", reason="the extra neural is not installed")
@@ -79,18 +80,17 @@ def twin_loss(scores, wanted, settings):
     "changes", [{}, {"loss": "lambdarank"}, {"loss": "ranknet"}, {"loss": "hinge"}, {"share": 0.3}, {"share": 0.0}]
 )
 def test_three_steps_are_the_twins(folder, changes):
-    from vizsla.learning.torch_pairs import PairLearner
     from vizsla.scorers.pair_models import TorchPairModel
 
     settings = CrossEncoderSettings(**{**SETTINGS, **changes})
     teacher, given = random_teacher() if settings.share < 1 else (None, None)
     learner = PairLearner(TorchPairModel(folder), rate=settings.rate)
-    run = CrossEncoderRun(learner, lessons(teacher), None, settings)
+    run = CrossEncoderTraining(learner, lessons(teacher), settings)
     assert run.steps == 8  # two batches of three queries, four times
     twin = transformers.AutoModelForSequenceClassification.from_pretrained(folder).train()
     tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
     optimizer = torch.optim.AdamW(twin.parameters(), lr=1.0, weight_decay=0.01)
-    steps = run._steps()
+    steps = chain(run.epoch(), run.epoch())
     for number, factor in enumerate([1 / 4, 2 / 4, 3 / 4]):  # the rate rises over the first four of eight steps
         order = np.random.default_rng([5, number // 2]).permutation(3)
         numbers = order[:2] if number % 2 == 0 else order[2:]
@@ -107,12 +107,12 @@ def test_three_steps_are_the_twins(folder, changes):
         optimizer.param_groups[0]["lr"] = factor * settings.rate
         optimizer.step()
         assert next(steps) == pytest.approx(float(loss.detach()), rel=1e-4)
-        state = learner.state()
+        state = run.state()
         for at, weight in enumerate(twin.parameters()):
             mean = optimizer.state[weight]["exp_avg"].numpy().reshape(-1)
-            assert np.allclose(state[f"first{at}"], mean, rtol=5e-3, atol=5e-6)
+            assert np.allclose(state[f"exp_avg_{at}"], mean, rtol=5e-3, atol=5e-6)
             clear = np.abs(mean) > 1e-4
-            found, values = state[f"weight{at}"], weight.detach().numpy().reshape(-1)
+            found, values = state[f"w{at}"], weight.detach().numpy().reshape(-1)
             assert np.allclose(found[clear], values[clear], rtol=1e-3, atol=1e-4)
 
 

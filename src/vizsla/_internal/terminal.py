@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
+from contextlib import contextmanager
 from errno import EPIPE
+from functools import partial
 from os import strerror
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.progress import Progress, TaskID
 
 # Control characters, half surrogate pairs, and marks that turn the direction of what follows.
 _OBEYED = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
@@ -75,14 +79,69 @@ def progress(iterable: Iterable[T], *, total: int | None = None, what: str = "wo
     return _with_bar(iterable, total, what)
 
 
-def _with_bar(iterable: Iterable[T], total: int | None, what: str) -> Iterator[T]:
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+@contextmanager
+def working(what: str) -> Iterator[Callable[..., None]]:
+    """Show on a terminal that `what` goes on, and for how long; bars of `progress` join it.
 
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    # The context manager restores the terminal when Ctrl-C comes through.
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        yield from bar.track(iterable, total=total, description=what)
+    Yields a function that changes what is shown: `description`, `completed` and `total`.
+
+    Examples
+    --------
+    >>> with working("building") as show:
+    ...     show(description="building more", completed=1, total=2)
+    """
+    if not sys.stderr.isatty():
+        yield lambda **_: None
+        return
+    with _display() as display, _task(display, what, None) as task:
+        yield partial(display.update, task)
+
+
+def _with_bar(iterable: Iterable[T], total: int | None, what: str) -> Iterator[T]:
+    with _display() as display, _task(display, what, total) as task:
+        for one in iterable:
+            yield one
+            display.advance(task)
+
+
+_shown: dict[int, Progress] = {}
+"""The display of this process, while there is one. Two would overwrite each other's lines."""
+
+
+@contextmanager
+def _display() -> Iterator[Progress]:
+    """Return the display that is shown, or show one."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, Task, TextColumn, TimeElapsedColumn
+    from rich.text import Text
+
+    class Count(MofNCompleteColumn):
+        def render(self, task: Task) -> Text:
+            return super().render(task) if task.total or task.completed else Text("")
+
+    if found := _shown.get(os.getpid()):
+        yield found
+        return
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), Count(), TimeElapsedColumn())
+    # The context manager restores the terminal when Ctrl-C comes through. Standard output is left alone: rich would
+    # print it to standard error.
+    console = Console(stderr=True)
+    with Progress(*columns, console=console, transient=True, redirect_stdout=False) as display:
+        _shown[os.getpid()] = display
+        try:
+            yield display
+        finally:
+            del _shown[os.getpid()]
+
+
+@contextmanager
+def _task(display: Progress, what: str, total: int | None) -> Iterator[TaskID]:
+    task = display.add_task(what, total=total)
+    try:
+        yield task
+    finally:
+        if len(display.task_ids) > 1:  # the last one is shown until the display ends
+            display.remove_task(task)
 
 
 NUMERIC = "+-.,0123456789–"

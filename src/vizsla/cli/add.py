@@ -7,6 +7,7 @@ from collections.abc import Callable
 from inspect import signature
 from typing import Any
 
+from vizsla._internal.terminal import working
 from vizsla.cli.item_changes import MODEL_HELP, load_with, save_changed
 from vizsla.cli.options import DATA_HELP, add_output, add_reading, open_items
 from vizsla.errors import InputError
@@ -26,7 +27,8 @@ def run(arguments: argparse.Namespace) -> None:
     model, with_items = load_with(arguments.model, "with_items")
     options = _options(arguments, with_items)
     dataset = open_items(arguments.items, arguments)
-    more = with_items(dataset.items, **options)
+    with working("adding"):
+        more = with_items(dataset.items, **options)
     save_changed(model, more, arguments, done="added")
 
 

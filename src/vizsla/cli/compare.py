@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import argparse
+from typing import Any
 
 from vizsla.cli.options import (
     add_data,
-    add_evaluation,
-    evaluation_options,
+    add_reports,
     load_systems,
     open_data,
     system_paths,
     write_wanted,
 )
+from vizsla.cli.signatures import SignatureOptions
+from vizsla.evaluation import compare
+from vizsla.evaluation.measures import depth_needed, parse_measures
+
+OPTIONS = SignatureOptions(compare, skip=("k",))
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -20,8 +25,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_data(parser)
     systems = "an artifact, a TREC run, or a folder of runs"
     parser.add_argument("systems", nargs="+", metavar="[NAME=]SYSTEM", help=systems)
-    add_evaluation(parser)
-    parser.add_argument("--baseline", metavar="NAME", help="test each system against this one only")
+    OPTIONS.add_to(parser)
+    add_reports(parser)
     parser.add_argument("--trec", metavar="FOLDER", help="write every run in TREC format")
     parser.add_argument("--plot", metavar="FILE", help="draw quality against latency (.png, .svg, .pdf)")
     parser.add_argument("--plot-bytes", metavar="FILE", help="draw quality against bytes (.png, .svg, .pdf)")
@@ -40,13 +45,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Compare and print."""
-    from vizsla.evaluation import compare
-
     paths, dataset = system_paths(arguments.systems), open_data(arguments)
     systems = load_systems(paths, arguments)
-    options = evaluation_options(arguments)
-    options["k"] = _depth(options["measures"], arguments.overlap)
-    result = compare(systems, dataset, arguments.split, baseline=arguments.baseline, **options)
+    options = OPTIONS.given(arguments)
+    result = compare(systems, dataset, k=_depth(options, arguments.overlap), **options)
     result.show()
     if arguments.overlap is not None:
         result.overlaps(arguments.overlap).show()
@@ -64,8 +66,7 @@ def run(arguments: argparse.Namespace) -> None:
     )
 
 
-def _depth(measures: list[str], overlap: int | None) -> int | None:
+def _depth(options: dict[str, Any], overlap: int | None) -> int | None:
     """How deep answers must be: as the measures say, or deeper where the overlap is counted deeper."""
-    from vizsla.evaluation.measures import depth_needed, parse_measures
-
+    measures = options.get("measures", OPTIONS.options["measures"].default)
     return None if overlap is None else max(overlap, depth_needed(parse_measures(measures)))

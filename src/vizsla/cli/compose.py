@@ -6,6 +6,9 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from vizsla._internal.terminal import working
+from vizsla.artifacts.artifact import load
+from vizsla.base.scorer import Scorer
 from vizsla.cli.options import (
     DATA_HELP,
     add_bundling,
@@ -14,13 +17,18 @@ from vizsla.cli.options import (
     bundling,
     check_output,
     open_items,
-    share,
     unique_names,
 )
+from vizsla.cli.signatures import SignatureOptions
+from vizsla.compose import parse
+from vizsla.compose.parser import sum_terms
+from vizsla.errors import InputError
+from vizsla.methods.fusion import learn_fusion
 
 if TYPE_CHECKING:
     from vizsla.base.retriever import Retriever
-    from vizsla.base.scorer import Scorer
+
+OPTIONS = SignatureOptions(learn_fusion)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -34,18 +42,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     learning.add_argument("--learn", metavar="DATA", help=f"items and clicks: {DATA_HELP}")
     learning.add_argument("--clicks", metavar="FILE", help="a click log of DATA: query, item, weight[, time]")
     learning.add_argument("--queries", metavar="FILE", help="query texts, when DATA has only items")
-    learning.add_argument(
-        "--cold", type=_share, default="auto", help="share of queries about items without clicks (auto: by log)"
-    )
-    learning.add_argument("--seed", type=int, default=0, help="which clicks are held out")
-    learning.add_argument("--threads", type=int, default=1)
+    OPTIONS.add_to(learning)
     learning.add_argument("--report", metavar="FILE", help="write what was tried, and how sure it is, as JSON")
 
 
 def run(arguments: argparse.Namespace) -> None:
     """Parse, build and save."""
-    from vizsla.compose import parse
-
     check_output(arguments)
     _check_report(arguments.report)
     names = _loaded(arguments.let)
@@ -56,17 +58,11 @@ def run(arguments: argparse.Namespace) -> None:
 
 def _check_report(path: str | None) -> None:
     """Refuse a report that cannot be written, before long work and not after it."""
-    from vizsla.errors import InputError
-
     if path is not None and not Path(path).parent.is_dir():
         raise InputError(f"`--report` must be a file in a folder that is there. Got {path}: make the folder first.")
 
 
 def _loaded(pairs: list[str]) -> dict[str, Scorer]:
-    from vizsla.artifacts.artifact import load
-    from vizsla.base.scorer import Scorer
-    from vizsla.errors import InputError
-
     names: dict[str, Scorer] = {}
     for name, path in unique_names(pairs).items():
         loaded = load(path)
@@ -78,21 +74,12 @@ def _loaded(pairs: list[str]) -> dict[str, Scorer]:
 
 def _learned(arguments: argparse.Namespace, names: dict[str, Scorer]) -> Retriever:
     """Weigh the terms of the sum on held-out clicks, and say how that went."""
-    from vizsla.compose import parse
-    from vizsla.compose.parser import sum_terms
-    from vizsla.methods.fusion import learn_fusion
-
     given = {name: getattr(arguments, name) for name in ("clicks", "queries") if getattr(arguments, name)}
     dataset = open_items(arguments.learn, arguments, **given)
     parts = {term: parse(term, names) for term in sum_terms(arguments.expression)}
-    how = {"cold": arguments.cold, "seed": arguments.seed, "threads": arguments.threads}
-    fusion = learn_fusion(parts, dataset, **how)
+    with working("learning the weights"):
+        fusion = learn_fusion(parts, dataset, **OPTIONS.given(arguments))
     if arguments.report:
         fusion.to_json(arguments.report)
     print(fusion.said)
     return fusion.retriever
-
-
-def _share(text: str) -> float | str:
-    """Read a share, or "auto"."""
-    return text if text == "auto" else share(text)

@@ -6,28 +6,30 @@ import argparse
 
 from vizsla.cli.options import (
     add_data,
-    add_evaluation,
-    evaluation_options,
+    add_reports,
     load_systems,
     open_data,
     system_paths,
     write_wanted,
 )
+from vizsla.cli.signatures import SignatureOptions
 from vizsla.errors import InputError
+from vizsla.evaluation import evaluate
+
+OPTIONS = SignatureOptions(evaluate, skip=("k", "name"))
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the artifact, the data and the measures."""
     parser.add_argument("system", metavar="[NAME=]SYSTEM", help="an artifact or a TREC run")
     add_data(parser)
-    add_evaluation(parser)
+    OPTIONS.add_to(parser)
+    add_reports(parser)
     parser.add_argument("--trec", metavar="FILE", help="write the run in TREC format")
 
 
 def run(arguments: argparse.Namespace) -> None:
     """Evaluate and print."""
-    from vizsla.evaluation import evaluate
-
     (name, path), *others = system_paths([arguments.system]).items()
     if others:
         raise InputError(
@@ -36,7 +38,7 @@ def run(arguments: argparse.Namespace) -> None:
         )
     dataset = open_data(arguments)
     system = load_systems({name: path}, arguments)[name]
-    result = evaluate(system, dataset, arguments.split, name=name, **evaluation_options(arguments))
+    result = evaluate(system, dataset, name=name, **OPTIONS.given(arguments))
     result.show()
     write_wanted(
         (arguments.json, result.to_json), (arguments.markdown, result.to_markdown), (arguments.trec, result.to_trec)

@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 import argparse
+import shutil
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
 
 from vizsla.cli.options import open_data
+from vizsla.cli.signatures import SignatureOptions
 from vizsla.errors import InputError
+from vizsla.export.checks import check_sample
+from vizsla.export.int8 import quantize
+from vizsla.export.onnx import export_onnx
+from vizsla.export.pairs import export_pair_model, quantize_pair_model
+from vizsla.io.atomic import writing_folder
+from vizsla.methods.bm25 import bm25
+from vizsla.scorers.pair_models import OnnxPairModel, TorchPairModel
 
-if TYPE_CHECKING:
-    from vizsla.scorers.pair_models import OnnxPairModel
-
+SAMPLE = SignatureOptions(check_sample, names={"queries": "check_queries", "items": "check_items"})
+RULES = SignatureOptions(quantize, only=("depth", "most_loss", "per_channel"))
+EXPORT = SignatureOptions(export_onnx, only=("threads",))
 CANDIDATES = 30
 """What BM25 finds among the drawn items, for both models to order."""
 FAILED = 1
@@ -22,10 +30,11 @@ def export_pairs(arguments: argparse.Namespace) -> int:
     """Export; with --int8, float32 is written where the check refuses."""
     output = Path(arguments.output)
     for name in ("query_prompt", "item_prompt"):
-        if getattr(arguments, name) is not None:
+        if hasattr(arguments, name):
             raise InputError(f"`--{name.replace('_', '-')}` must be left out: a cross-encoder has no prompts. Got one.")
-    if arguments.per_tensor:
-        raise InputError("`--per-tensor` must be left out: a cross-encoder's matrices have a scale per column. Got it.")
+    if hasattr(arguments, "per_channel"):
+        column = "a cross-encoder's matrices have a scale per column"
+        raise InputError(f"`--no-per-channel` must be left out: {column}. Got it.")
     if not arguments.int8:
         _say(_float32(arguments, output), "float32")
         return 0
@@ -34,25 +43,15 @@ def export_pairs(arguments: argparse.Namespace) -> int:
 
 
 def _float32(arguments: argparse.Namespace, folder: Path) -> OnnxPairModel:
-    from vizsla.export.pairs import export_pair_model
-    from vizsla.scorers.pair_models import TorchPairModel
-
-    model = TorchPairModel(arguments.model, max_tokens=arguments.max_tokens)
-    return export_pair_model(model, folder, overwrite=arguments.overwrite, threads=arguments.threads)
+    model = TorchPairModel(arguments.model, max_tokens=getattr(arguments, "max_tokens", None))
+    return export_pair_model(model, folder, overwrite=arguments.overwrite, **EXPORT.given(arguments))
 
 
 def _checked(arguments: argparse.Namespace, full: OnnxPairModel) -> int:
     """Write int8 if it holds, float32 otherwise, and say which."""
-    import shutil
-
-    from vizsla.export.checks import check_sample
-    from vizsla.export.pairs import quantize_pair_model
-    from vizsla.io.atomic import writing_folder
-
-    sizes = {"queries": arguments.check_queries, "items": arguments.check_items, "seed": arguments.seed}
-    sample = check_sample(open_data(arguments), split=arguments.split, **sizes)
+    sample = check_sample(open_data(arguments), **SAMPLE.given(arguments))
     lists, relevant = candidate_lists(sample.queries, sample.items, sample.relevant)
-    rules = {"depth": arguments.depth, "most_loss": arguments.most_loss, "overwrite": True}
+    rules = RULES.given(arguments) | {"overwrite": True}
     texts = [[sample.items[number] for number in row] for row in lists]
     found, check = quantize_pair_model(full, arguments.output, sample.queries, texts, relevant=relevant, **rules)
     print(check)
@@ -69,8 +68,6 @@ def candidate_lists(
     queries: list[str], items: list[str], relevant: list[list[int]] | None
 ) -> tuple[list[list[int]], list[list[int]] | None]:
     """Return what BM25 finds for each query, the right items always among it, and the places of these."""
-    from vizsla.methods.bm25 import bm25
-
     found = bm25(items)(queries, CANDIDATES)
     rows = [found.items[found.offsets[at] : found.offsets[at + 1]].tolist() for at in range(len(queries))]
     if relevant is None:

@@ -8,25 +8,39 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING
 
+from vizsla._internal.terminal import working
 from vizsla.artifacts.artifact import load
 from vizsla.artifacts.manifest import MANIFEST
 from vizsla.base.scorer import Scorer
 from vizsla.cli.options import add_data, add_output, check_output, load_retriever, open_data
+from vizsla.cli.signatures import SignatureOptions
 from vizsla.errors import InputError
+from vizsla.methods.cur import AnchorScores, anchor_cost, residual_cur, score_anchors
+from vizsla.methods.cur.anchors import HOW, AnchorCost, anchor_queries, still_right
+from vizsla.methods.cur.basis_selection import fit_seconds
+from vizsla.methods.cur.components import check_priors
+from vizsla.methods.cur.plan import Plan
+from vizsla.scorers.cross_encoder import CrossEncoder
 
 if TYPE_CHECKING:
     from vizsla.data.dataset import Dataset
-    from vizsla.methods.cur import AnchorScores
 
+ANCHORS = SignatureOptions(
+    anchor_queries,
+    names={"count": "anchors", "how": "choose"},
+    choices={"how": tuple(how for how in HOW if how != "clusters")},  # which needs an encoder
+)
+SEARCH = SignatureOptions(
+    residual_cur,
+    only=("budget", "rounds", "rank", "ridge", "basis", "storage", "seed", "threads"),
+    defaults={"storage": "float16"},  # half the size on the disk
+)
 MODEL_FILES = ("model.onnx", "config.json")
 """One of them makes a folder that of a model."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the scorer, the retrievers and the anchors."""
-    from vizsla.methods.cur.anchors import HOW
-    from vizsla.methods.cur.factors import STORAGES
-
     add_data(parser)
     add_output(parser)
     dear = "the expensive scorer: a saved artifact, or a cross-encoder's folder"
@@ -34,33 +48,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--prior", metavar="PATH", action="append", default=[], help="a cheap retriever; may be repeated"
     )
-    parser.add_argument("--anchors", type=int, default=200, metavar="N", help="anchor queries (default: 200)")
-    parser.add_argument(
-        "--choose", default="random", choices=[how for how in HOW if how != "clusters"], help="how they are chosen"
-    )
-    parser.add_argument("--budget", type=int, default=100, metavar="N", help="calls a query (default: 100)")
-    parser.add_argument("--rounds", type=int, default=10, metavar="N", help="of a search (default: 10)")
-    parser.add_argument("--storage", default="float16", choices=list(STORAGES), help="of factors (default: float16)")
+    ANCHORS.add_to(parser)
+    SEARCH.add_to(parser)
     parser.add_argument("--estimate", action="store_true", help="only say how many calls and hours it will take")
-    parser.add_argument("--seed", type=int, default=0, help="fixes what is random (default: 0)")
 
 
 def run(arguments: argparse.Namespace) -> None:
     """Say what it costs, score, fit, save; the same command continues where it was stopped."""
-    from vizsla.methods.cur import anchor_cost, residual_cur, score_anchors
-    from vizsla.methods.cur.anchors import AnchorCost, anchor_queries
-    from vizsla.methods.cur.basis_selection import fit_seconds
-    from vizsla.methods.cur.components import check_priors
-    from vizsla.methods.cur.plan import Plan
-
     start, data = perf_counter(), open_data(arguments)
     scorer = _scorer(arguments.scorer, data)
     priors = [load_retriever(path) for path in arguments.prior]
     check_priors(priors, scorer.items)  # before a call is paid for
     if not arguments.estimate:
         check_output(arguments)
-    queries = anchor_queries(data, arguments.anchors, how=arguments.choose, seed=arguments.seed)
-    plan = Plan(arguments.budget, arguments.rounds)
+    queries, options = anchor_queries(data, **ANCHORS.given(arguments)), SEARCH.given(arguments)
+    plan = Plan(*(options.get(name, SEARCH.options[name].default) for name in ("budget", "rounds")))
     fit = f"about {fit_seconds(queries, scorer.items, priors, plan):.0f} seconds more to fit the search to them"
     scores = f"{arguments.output.rstrip('/')}.anchors"
     anchors = _paid_for(scorer, queries, scores)
@@ -71,8 +73,8 @@ def run(arguments: argparse.Namespace) -> None:
         return
     if anchors is None:
         anchors = score_anchors(scorer, queries, scores, storage="float32", shard=cost.shard(), overwrite=True)
-    options = {"budget": arguments.budget, "rounds": arguments.rounds}
-    built = residual_cur(scorer, anchors, priors, storage=arguments.storage, seed=arguments.seed, **options)
+    with working("fitting"):
+        built = residual_cur(scorer, anchors, priors, **options)
     built.save(arguments.output, overwrite=arguments.overwrite)
     seconds = perf_counter() - start
     print(f"{arguments.output}: {built!r}, {seconds:.1f} s; the anchors' scores stay in {scores}")
@@ -80,17 +82,12 @@ def run(arguments: argparse.Namespace) -> None:
 
 def _paid_for(scorer: Scorer, queries: list[str], path: str) -> AnchorScores | None:
     """Return the anchors' scores that an earlier command has paid for, where they are still right."""
-    from vizsla.methods.cur import AnchorScores
-    from vizsla.methods.cur.anchors import still_right
-
     known = load(path) if (Path(path) / MANIFEST).exists() else None
     return known if isinstance(known, AnchorScores) and still_right(known, scorer, queries) else None
 
 
 def _scorer(path: str, data: Dataset) -> Scorer:
     if not (Path(path) / MANIFEST).exists() and any((Path(path) / name).exists() for name in MODEL_FILES):
-        from vizsla.scorers.cross_encoder import CrossEncoder
-
         return CrossEncoder(data, path)
     loaded = load(path)
     if not isinstance(loaded, Scorer):

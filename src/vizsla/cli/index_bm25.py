@@ -4,28 +4,35 @@ from __future__ import annotations
 
 import argparse
 from time import perf_counter
-from typing import TYPE_CHECKING
 
-from vizsla.cli.options import add_data, add_output, check_output, open_data
+from vizsla._internal.terminal import working
+from vizsla.cli.options import add_data, add_output, check_output, open_data, save_model
+from vizsla.cli.signatures import SignatureOptions
 from vizsla.errors import InputError
+from vizsla.methods.bm25 import bm25
+from vizsla.methods.bm25_statistics import Statistics
+from vizsla.text.analyzers import Analyzer, AnyLanguage
 
-if TYPE_CHECKING:
-    from vizsla.methods.bm25_statistics import Statistics
-    from vizsla.text.analyzers import Analyzer
+OPTIONS = SignatureOptions(bm25)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the data, the formula, and how texts become words."""
-    from vizsla.methods.bm25_statistics import VARIANTS
-
     add_data(parser)
     add_output(parser)
-    parser.add_argument("--variant", default="lucene", choices=list(VARIANTS), help="default: lucene")
-    parser.add_argument("--k1", type=float, default=1.5, help="saturation of repeated words (default: 1.5)")
-    parser.add_argument("--b", type=float, default=0.75, help="how much length counts (default: 0.75)")
-    parser.add_argument("--delta", type=float, default=0.5, help="floor of bm25l and bm25+ (default: 0.5)")
+    OPTIONS.add_to(parser)
     parser.add_argument("--statistics", metavar="PATH", help="counts of the whole catalog, if DATA is a shard of it")
     add_analyzer(parser)
+
+
+def run(arguments: argparse.Namespace) -> None:
+    """Build and save."""
+    check_output(arguments)
+    counted = load_statistics(arguments.statistics)
+    start, analyzer = perf_counter(), chosen_analyzer(arguments, counted)
+    with working("building"):
+        built = bm25(open_data(arguments), analyzer=analyzer, statistics=counted, **OPTIONS.given(arguments))
+    save_model(built, arguments, start, more=languages_of(built.statistics))
 
 
 def add_analyzer(parser: argparse.ArgumentParser) -> None:
@@ -39,8 +46,6 @@ def add_analyzer(parser: argparse.ArgumentParser) -> None:
 
 def chosen_analyzer(arguments: argparse.Namespace, counted: Statistics | None) -> Analyzer:
     """Return the analyzer that was asked for; nothing asked for means that of the statistics, or any language."""
-    from vizsla.text.analyzers import Analyzer, AnyLanguage
-
     plain = arguments.words or arguments.chars or arguments.stop_words or arguments.stem
     if arguments.language and plain:
         raise InputError("`--language` must stand alone. Got --words, --chars, --stop-words or --stem with it.")
@@ -54,31 +59,7 @@ def chosen_analyzer(arguments: argparse.Namespace, counted: Statistics | None) -
 
 def load_statistics(path: str | None) -> Statistics | None:
     """Return the statistics that were asked for."""
-    from vizsla.methods.bm25_statistics import Statistics
-
     return None if path is None else Statistics.load(path)
-
-
-def run(arguments: argparse.Namespace) -> None:
-    """Build and save."""
-    from vizsla.methods.bm25 import bm25
-
-    check_output(arguments)
-    statistics = load_statistics(arguments.statistics)
-    start = perf_counter()
-    built = bm25(
-        open_data(arguments),
-        analyzer=chosen_analyzer(arguments, statistics),
-        statistics=statistics,
-        variant=arguments.variant,
-        k1=arguments.k1,
-        b=arguments.b,
-        delta=arguments.delta,
-    )
-    built.save(arguments.output, overwrite=arguments.overwrite)
-    seconds = perf_counter() - start
-    spoken = languages_of(built.statistics)
-    print(f"{arguments.output}: {len(built.items):,} items, {built.nbytes / 1e6:.1f} MB, {seconds:.1f} s{spoken}")
 
 
 def languages_of(counted: Statistics) -> str:

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import argparse
 from time import perf_counter
-from typing import TYPE_CHECKING
 
-from vizsla.cli.options import add_data, add_output, check_output, load_retriever, open_data
+from vizsla._internal.terminal import working
+from vizsla.cli.options import add_data, add_output, check_output, load_retriever, open_data, save_model
+from vizsla.encoders.sidr import FORMS, SidrEncoder
 from vizsla.errors import InputError
-
-if TYPE_CHECKING:
-    from vizsla.encoders.sidr import SidrEncoder
+from vizsla.methods.sidr.model import sidr
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the data, the model, and what becomes of queries and items."""
-    from vizsla.encoders.sidr import FORMS
-
     add_data(parser)
     add_output(parser)
     parser.add_argument("--model", required=True, metavar="PATH", help="what `vizsla train sidr` made")
@@ -28,8 +25,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def sidr_encoder(path: str) -> SidrEncoder:
     """Return the encoder of a trained model; another retriever raises."""
-    from vizsla.encoders.sidr import SidrEncoder
-
     retriever = load_retriever(path)
     encoder = getattr(retriever, "encoder", None)
     if not isinstance(encoder, SidrEncoder):
@@ -39,12 +34,9 @@ def sidr_encoder(path: str) -> SidrEncoder:
 
 def run(arguments: argparse.Namespace) -> None:
     """Encode, index, save."""
-    from vizsla.methods.sidr.model import sidr
-
     start = perf_counter()
     check_output(arguments)
     encoder = sidr_encoder(arguments.model).with_forms(queries=arguments.queries_as, items=arguments.items_as)
-    made = sidr(open_data(arguments), encoder)
-    made.save(arguments.output, overwrite=arguments.overwrite)
-    seconds = perf_counter() - start
-    print(f"{arguments.output}: {len(made.items):,} items, {made.nbytes / 1e6:.1f} MB, {seconds:.1f} s")
+    with working("building"):
+        made = sidr(open_data(arguments), encoder)
+    save_model(made, arguments, start)

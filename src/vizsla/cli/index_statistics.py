@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 
+from vizsla._internal.terminal import working
 from vizsla.cli.index_bm25 import add_analyzer, chosen_analyzer, languages_of, load_statistics
 from vizsla.cli.options import add_data, add_output, check_output, open_data
 from vizsla.methods.bm25_statistics import Statistics
@@ -21,7 +22,8 @@ def run(arguments: argparse.Namespace) -> None:
     """Count and save."""
     check_output(arguments)
     before = load_statistics(arguments.onto)
-    counted = Statistics.of(open_data(arguments), analyzer=chosen_analyzer(arguments, before))
-    counted = counted if before is None else before.merged(counted)
+    with working("counting"):
+        counted = Statistics.of(open_data(arguments), analyzer=chosen_analyzer(arguments, before))
+        counted = counted if before is None else before.merged(counted)
     counted.save(arguments.output, overwrite=arguments.overwrite)
     print(f"{arguments.output}: {counted.documents:,} items, {counted.words.dim:,} terms{languages_of(counted)}")

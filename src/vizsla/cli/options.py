@@ -9,13 +9,15 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from time import perf_counter
+from typing import Any
 
 import numpy as np
 
-from vizsla._internal.terminal import escape_control
+from vizsla._internal.terminal import escape_control, working
 from vizsla.artifacts.artifact import load
 from vizsla.base.retriever import Retriever
+from vizsla.cli.signatures import SignatureOptions
 from vizsla.core.validation import DatasetWarning, WarningLog, as_path
 from vizsla.data.conditions import where
 from vizsla.data.dataset import Dataset
@@ -24,46 +26,28 @@ from vizsla.errors import DataError, InputError
 from vizsla.io.bad_lines import Reading
 from vizsla.io.fields import QUERY_FIELDS, sniff
 from vizsla.io.files import LineFile
+from vizsla.io.open import open_dataset
 from vizsla.io.readers import read_queries
 
-if TYPE_CHECKING:
-    from vizsla.learning.recency import Build
-
-OPTIONS = (
-    "id", "text", "title", "meta", "keep_texts", "format", "separator", "encoding", "on_error", "rejected",
-    "passage_words", "overlap_words",
+READING = SignatureOptions(
+    open_dataset,
+    skip=("queries", "clicks", "qrels"),
+    metavars={"id": "FIELD", "text": "FIELDS", "title": "FIELD", "meta": "FIELDS", "separator": "CHAR",
+              "encoding": "NAME", "rejected": "FILE"},
 )  # fmt: skip
+CLICK_READING = ("encoding", "on_error", "rejected")
 
 
 def add_reading(parser: argparse.ArgumentParser) -> None:
     """Add how data are read."""
     group = parser.add_argument_group("how data are read")
-    group.add_argument("--id", metavar="FIELD", help="the field or column of an item's id (default: by its name)")
-    group.add_argument("--text", metavar="FIELDS", help="its texts, such as title,description, which are joined")
-    group.add_argument("--title", metavar="FIELD", help="its title")
-    group.add_argument(
-        "--meta", metavar="FIELDS", help="what else is kept, such as price:number,brand (default: all; '' none)"
-    )
-    group.add_argument(
-        "--keep-texts", action="store_true", default=None, help="save texts too, so that answers show them"
-    )
-    group.add_argument(
-        "--format", choices=("csv", "tsv", "jsonl", "parquet"), help="of a file whose name does not tell"
-    )
-    group.add_argument("--separator", metavar="CHAR", help="between columns (default: by the header)")
-    group.add_argument("--encoding", metavar="NAME", help="utf-8 (default), utf-16, latin-1, …")
-    group.add_argument("--on-error", choices=("raise", "warn", "skip"), help="for lines that cannot be read")
-    group.add_argument("--rejected", metavar="FILE", help="write the lines that were left out to this file")
+    READING.add_to(group)
     group.add_argument("--click-columns", metavar="NAMES", help="of a click log: query=search,item=sku,time=date")
-    group.add_argument("--passage-words", type=int, metavar="N", help="most words of a document's passage (200)")
-    group.add_argument("--overlap-words", type=int, metavar="N", help="words that passages share (0)")
 
 
 def open_items(source: str | Path, arguments: argparse.Namespace, **more: Any) -> Dataset:
     """Open a dataset as the arguments say; say which columns were taken for what where nobody named them."""
-    options = {name: value for name in OPTIONS if (value := getattr(arguments, name, None)) is not None}
-    if getattr(arguments, "click_columns", None):
-        options["click_columns"] = _named_columns(arguments.click_columns)
+    options = READING.given(arguments) | _click_columns(arguments)
     dataset = Dataset.open(source, **{**options, **more})
     if dataset.mapping and not {"id", "text"} <= options.keys():
         print(escape_control(f"vizsla: {dataset.mapping}"), file=sys.stderr)
@@ -72,26 +56,28 @@ def open_items(source: str | Path, arguments: argparse.Namespace, **more: Any) -
 
 def click_reading(arguments: argparse.Namespace) -> dict[str, Any]:
     """Return how a click log by itself is read."""
-    names = ("encoding", "on_error", "rejected")
-    options: dict[str, Any] = {n: getattr(arguments, n) for n in names if getattr(arguments, n, None) is not None}
-    if getattr(arguments, "click_columns", None):
-        options["click_columns"] = _named_columns(arguments.click_columns)
-    return options
+    given = READING.given(arguments)
+    return {name: given[name] for name in CLICK_READING if name in given} | _click_columns(arguments)
 
 
 @contextmanager
 def run_reading(arguments: argparse.Namespace) -> Iterator[Reading]:
     """Say how runs are read, after the data: what is rejected of them follows what was rejected there."""
-    options = {name: value for name in ("encoding", "on_error") if (value := getattr(arguments, name)) is not None}
-    with as_path(arguments.rejected, "--rejected").open("ab") if arguments.rejected else nullcontext() as aside:
+    options = click_reading(arguments)
+    rejected = options.get("rejected")
+    options = {name: options[name] for name in ("encoding", "on_error") if name in options}
+    with as_path(rejected, "--rejected").open("ab") if rejected else nullcontext() as aside:
         yield Reading(**options, rejected=aside)
 
 
-def _named_columns(text: str) -> dict[str, str]:
+def _click_columns(arguments: argparse.Namespace) -> dict[str, dict[str, str]]:
+    text: str | None = getattr(arguments, "click_columns", None)
+    if not text:
+        return {}
     pairs = [part.partition("=") for part in text.split(",")]
     if not all(name.strip() and value.strip() for name, _, value in pairs):
         raise InputError(f"`--click-columns` must be like query=search,item=sku. Got {text!r}.")
-    return {name.strip(): value.strip() for name, _, value in pairs}
+    return {"click_columns": {name.strip(): value.strip() for name, _, value in pairs}}
 
 
 DATA_HELP = (
@@ -154,24 +140,10 @@ def bundling(arguments: argparse.Namespace) -> bool | list[str] | None:
     return [model for models in given for model in models] or True
 
 
-def add_evaluation(parser: argparse.ArgumentParser) -> None:
-    """Add how quality and cost are measured, and where the result goes."""
-    parser.add_argument("--split", default="test", help="which judgments (default: test)")
-    parser.add_argument("--measures", default="nDCG@10,R@10,R@100,RR@10", metavar="NAMES", help="ir-measures names")
-    parser.add_argument("--threads", type=int, default=1, help="queries answered at a time")
-    timed = "queries timed one by one (default: 200, or none where models are called)"
-    parser.add_argument("--latency-queries", type=int, metavar="N", help=timed)
+def add_reports(parser: argparse.ArgumentParser) -> None:
+    """Add where a result goes."""
     parser.add_argument("--json", metavar="FILE", help="write measures and cost as JSON")
     parser.add_argument("--markdown", metavar="FILE", help="write the table as Markdown")
-
-
-def evaluation_options(arguments: argparse.Namespace) -> dict[str, Any]:
-    """Return the keyword arguments that `evaluate` and `compare` share."""
-    return {
-        "measures": [name for name in arguments.measures.replace(",", " ").split() if name],
-        "threads": arguments.threads,
-        "latency_queries": arguments.latency_queries,
-    }
 
 
 def write_wanted(*reports: tuple[str | None, Callable[[str], Any]]) -> None:
@@ -275,50 +247,27 @@ def _filled(lines: Iterable[str]) -> list[str]:
     return [line.rstrip("\r\n") for line in lines if line.strip()]
 
 
-def share(text: str) -> float:
-    """Read a share from 0 to 1.
-
-    Examples
-    --------
-    >>> share("0.25")
-    0.25
-    """
-    try:
-        value = float(text)
-    except ValueError:
-        value = float("nan")
-    if not 0 <= value <= 1:
-        raise argparse.ArgumentTypeError(f"must be a number from 0 to 1. Got {text!r}.")
-    return value
-
-
-def add_half_life(parser: argparse.ArgumentParser) -> None:
-    """Add the option."""
-    parser.add_argument("--half-life", metavar="DAYS", help="clicks weigh half after so many days; 'auto' chooses")
-
-
-def chosen_half_life(arguments: argparse.Namespace, clicks: Any, build: Build) -> float | None:
-    """Return the days; for "auto", try some, and say how that went."""
-    given = arguments.half_life
-    if given is None:
-        return None
-    if given == "auto":
-        return _chosen(clicks, build)
-    try:
-        return float(given)
-    except ValueError:
-        raise InputError(f"`--half-life` must be days, or auto. Got {given!r}.") from None
-
-
-def _chosen(clicks: Any, build: Build) -> float | None:
+def with_half_life(options: dict[str, Any], clicks: Any, build: Callable[..., Retriever]) -> dict[str, Any]:
+    """Return the options with a half-life in days; for "auto", try some, and say how that went."""
+    if options.get("half_life") != "auto":
+        return options
     from vizsla.learning.recency import choose_half_life
 
-    choice = choose_half_life(clicks, build)
+    others = {name: value for name, value in options.items() if name != "half_life"}
+    with working("choosing the half-life"):
+        choice = choose_half_life(clicks, lambda part: build(part, **others))
     for trial in choice.trials:
         said = "none" if trial["half_life"] is None else f"{trial['half_life']:g} days"
         print(f"half-life {said}: {choice.measure} {trial['all']:.4f} on the latest clicks")
-    days: float | None = choice.chosen["half_life"]
-    return days
+    return others | {"half_life": choice.chosen["half_life"]}
+
+
+def save_model(model: Any, arguments: argparse.Namespace, start: float, what: str = "", more: str = "") -> None:
+    """Save what was built since `start`, and say how large it is and how long it took."""
+    models = {"bundle_models": bundling(arguments)} if hasattr(arguments, "bundle_model") else {}
+    model.save(arguments.output, overwrite=arguments.overwrite, **models)
+    size = what or f"{model.nbytes / 1e6:.1f} MB"
+    print(f"{arguments.output}: {len(model.items):,} items, {size}, {perf_counter() - start:.1f} s{more}")
 
 
 _CONDITION = re.compile(r"[=<>{]|\b(in|is|contains|startswith)\b", re.IGNORECASE)
@@ -364,7 +313,8 @@ def _is_file(text: str) -> bool:
 
 def read_query_texts(path: str, arguments: argparse.Namespace) -> list[str]:
     """Return the texts to ask for; JSONL, CSV and TSV with ids, Parquet and TREC topics are told from plain lines."""
-    how = Reading(arguments.encoding or "utf-8", arguments.on_error or "raise")
+    given = click_reading(arguments)
+    how = Reading(given.get("encoding", "utf-8"), given.get("on_error", "raise"))
     if path == "-" or not Path(path).is_file() or not _has_ids(Path(path), how.encoding):
         return read_lines(path)
     source, tally = read_queries(Path(path), how=how), WarningLog()

@@ -6,13 +6,18 @@ import argparse
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-from vizsla.cli.options import add_data, add_evaluation, evaluation_options, load_retriever, open_data, write_wanted
+from vizsla.cli.options import add_data, add_reports, load_retriever, open_data, write_wanted
+from vizsla.cli.signatures import SignatureOptions
 from vizsla.errors import InputError
+from vizsla.evaluation import evaluate
+from vizsla.evaluation.sweep import sweep
+from vizsla.methods.xrlinear.compress import compact, prune
+from vizsla.methods.xrlinear.model import XrLinear
 
 if TYPE_CHECKING:
     from vizsla.base.retriever import Retriever
-    from vizsla.methods.xrlinear.model import XrLinear
 
+OPTIONS = SignatureOptions(sweep, evaluate, skip=("k", "name"))
 TIMES = (0.1, 0.25, 0.5, 1.0, 2.0, 4.0)
 """Of the retriever's own effort: what is tried unless told otherwise."""
 WEIGHTS_OF_BITS = {32: "float32", 16: "int16", 8: "int8"}
@@ -31,16 +36,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     varied.add_argument("--thresholds", metavar="NUMBERS", help="drop weights up to these sizes: recall against size")
     varied.add_argument("--bits", metavar="NUMBERS", help="store weights in so many bits: 32, 16, 8")
-    add_evaluation(parser)
+    OPTIONS.add_to(parser)
+    add_reports(parser)
     parser.add_argument("--plot", metavar="FILE", help="draw the curves (.png, .svg, .pdf)")
 
 
 def run(arguments: argparse.Namespace) -> None:
     """Evaluate the model at every setting, print, and draw."""
-    from vizsla.evaluation.sweep import sweep
-
     setting, systems = _variants(load_retriever(arguments.artifact), arguments)
-    result = sweep(setting, systems, open_data(arguments), arguments.split, **evaluation_options(arguments))
+    result = sweep(setting, systems, open_data(arguments), **OPTIONS.given(arguments))
     result.show()
     cost = "ms_p50" if setting == "effort" else "bytes"
     write_wanted(
@@ -51,8 +55,6 @@ def run(arguments: argparse.Namespace) -> None:
 
 
 def _variants(retriever: Retriever, arguments: argparse.Namespace) -> tuple[str, Iterator[tuple[float, Retriever]]]:
-    from vizsla.methods.xrlinear.compress import compact, prune
-
     if arguments.bits:
         kinds, model = [(bits, _weights(bits)) for bits in _numbers("--bits", arguments.bits, int)], _tree(retriever)
         return "bits", ((bits, compact(model, kind)) for bits, kind in kinds)
@@ -74,8 +76,6 @@ def _efforts(retriever: Retriever, wanted: str | None) -> Iterator[tuple[float, 
 
 
 def _tree(retriever: Retriever) -> XrLinear:
-    from vizsla.methods.xrlinear.model import XrLinear
-
     if not isinstance(retriever, XrLinear):
         raise InputError(f"The artifact must be an XR-Linear model. Got {retriever!r}.")
     return retriever

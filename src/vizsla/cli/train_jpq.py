@@ -4,34 +4,41 @@ from __future__ import annotations
 
 import argparse
 import sys
-from contextlib import suppress
+from collections.abc import Callable
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
+from vizsla._internal.terminal import working
 from vizsla.cli.options import (
     add_bundling,
     add_output,
     add_reading,
-    bundling,
     check_output,
     load_retriever,
     read_clicks,
     read_lines,
-    share,
+    save_model,
 )
+from vizsla.cli.signatures import SignatureOptions
 from vizsla.errors import InputError
+from vizsla.indexes.pq.pq_index import PqIndex
+from vizsla.methods.dense import Dense
+from vizsla.methods.jpq.query_adapter import QueryModel
+from vizsla.methods.jpq.settings import JpqSettings
+from vizsla.methods.jpq.train_jpq import prepared_run, train_jpq, trained_retriever
 
 if TYPE_CHECKING:
-    from vizsla.methods.dense import Dense
+    from vizsla.learning.loop import TrainingProgress
     from vizsla.methods.jpq.model import Jpq
-    from vizsla.methods.jpq.run import JpqProgress
 
-SETTINGS = (
-    "epochs", "stop", "loss", "stage", "batch", "negatives", "depth", "adapter_rate", "centroid_rate", "sharpness",
-    "imagined", "seed",
-)  # fmt: skip
-EVERY = 0.2
-"""Seconds between two updates of the live line."""
+OPTIONS = SignatureOptions(
+    train_jpq,
+    JpqSettings,
+    skip=("model",),
+    notes={"handicap": "default: 0; with --bytes: auto", "recodings": "default: 0; with --bytes: auto"},
+)
+CODING = SignatureOptions(PqIndex.build, only=("bits", "seed", "threads"))
+MODEL = SignatureOptions(QueryModel, names={"rate": "model_rate"})
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -44,41 +51,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_output(parser)
     add_reading(parser)
     add_bundling(parser)
-    parser.add_argument("--bytes", type=int, help="compress INDEX first: so many bytes an item")
-    parser.add_argument("--bits", type=int, default=8, choices=(8, 4), help="bits of a code, with --bytes (default: 8)")
-    parser.add_argument("--share", type=_auto, default="auto", help="of the click loss, 0 to 1 (default: auto)")
-    parser.add_argument("--handicap", type=_auto, help="what clicked items must be better by (with --bytes: auto)")
-    parser.add_argument("--cold", type=share, default=0.5, help="share of queries about items without clicks")
-    parser.add_argument("--paper", action="store_true", help="begin with the numbers of the JPQ paper instead of ours")
-    parser.add_argument("--epochs", type=int, help="passes over the queries that are planned")
-    parser.add_argument("--stop", type=int, help="end after so many, and hold no clicks out to choose by")
-    parser.add_argument("--loss", choices=("lambdarank", "ranknet", "hinge", "softmax"), help="default: softmax")
-    parser.add_argument("--stage", choices=("negatives", "loss", "centroids", "distillation"), help="for ablations")
-    parser.add_argument("--batch", type=int, help="queries a step")
-    parser.add_argument("--negatives", type=int, help="best irrelevant items a step looks at")
-    parser.add_argument("--depth", type=int, help="best items whose shares are distilled")
-    parser.add_argument("--adapter-rate", type=float, help="learning rate of the query side")
-    parser.add_argument("--centroid-rate", type=float, help="learning rate of the centroids")
-    parser.add_argument("--sharpness", type=float, help="how much the top counts")
-    parser.add_argument("--imagined", type=float, help="imagined queries for each real one (default: 1)")
-    parser.add_argument("--recodings", type=_auto, help="of clicked items, one an epoch (with --bytes: auto)")
-    parser.add_argument("--model", metavar="FOLDER", help="train the encoder's transformer; it is written there")
-    parser.add_argument("--model-rate", type=float, help="learning rate of the transformer, with --model")
-    parser.add_argument("--device", help="where the transformer is trained, such as cpu or cuda, with --model")
-    parser.add_argument("--checkpoint", metavar="FOLDER", help="keep the state there, and go on from it")
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--bytes", type=int, metavar="N", help="compress INDEX first: so many bytes an item")
+    CODING.add_to(parser)
+    OPTIONS.add_to(parser)
+    folder = "train the encoder's transformer; it is written there"
+    parser.add_argument("--model", metavar="FOLDER", help=folder)
+    MODEL.add_to(parser)
 
 
 def run(arguments: argparse.Namespace) -> None:
     """Train, save, and say what was chosen; Ctrl-C keeps the best so far."""
     check_output(arguments)
     start = perf_counter()
-    model, whole = _trained(arguments)
-    model.save(arguments.output, overwrite=arguments.overwrite, bundle_models=bundling(arguments))
+    with working("training") as show:
+        model, whole = _trained(arguments, LiveLine(show))
     size = f"{model.index.bytes} bytes an item ({model.index.compression:.0f} times smaller)"
-    ended = "" if whole else ", interrupted: the best so far"
-    print(f"{arguments.output}: {len(model.items):,} items, {size}, {perf_counter() - start:.1f} s{ended}")
+    save_model(model, arguments, start, size, "" if whole else ", interrupted: the best so far")
     if model.choice is not None:
         chosen, first = model.choice.chosen, model.choice.trials[0]
         said = ", ".join(f"{kind} {first[kind]:.4f} to {chosen[kind]:.4f}" for kind in ("warm", "cold"))
@@ -87,51 +75,34 @@ def run(arguments: argparse.Namespace) -> None:
         print(f"{numbers}; held-out {model.choice.measure}: {said}")
 
 
-def _trained(arguments: argparse.Namespace) -> tuple[Jpq, bool]:
+def _trained(arguments: argparse.Namespace, line: LiveLine) -> tuple[Jpq, bool]:
     """Return the trained retriever, and whether training came to its end."""
-    from vizsla.methods.jpq.train_jpq import prepared_run, trained_retriever
-
     base, teacher = _coded(arguments)
-    usual = dict.fromkeys(("handicap", "recodings"), 0 if arguments.bytes is None else "auto")
-    chosen = {name: getattr(arguments, name) for name in usual if getattr(arguments, name) is not None}
-    settings = {name: getattr(arguments, name) for name in SETTINGS if getattr(arguments, name) is not None}
-    line = LiveLine()
-    training = prepared_run(
-        base,
-        read_clicks(arguments) if arguments.clicks else None,
-        queries=read_lines(arguments.query_log) if arguments.query_log else None,
-        teacher=teacher, model=_model(arguments), share=arguments.share,
-        cold=arguments.cold, paper=arguments.paper, checkpoint=arguments.checkpoint, watch=line,
-        threads=arguments.threads, **usual | chosen, **settings,
-    )  # fmt: skip
+    usual = {} if arguments.bytes is None else {"handicap": "auto", "recodings": "auto"}
+    clicks = read_clicks(arguments) if arguments.clicks else None
+    queries = read_lines(arguments.query_log) if arguments.query_log else None
+    parts = {"queries": queries, "teacher": teacher, "model": _model(arguments)}
+    training = prepared_run(base, clicks, **parts, watch=line, **usual | OPTIONS.given(arguments))
     try:
         return trained_retriever(base, training, training.run()), True
     except KeyboardInterrupt:
         if training.best is None:
             raise
         return trained_retriever(base, training, training.best), False
-    finally:
-        line.end()
 
 
 def _model(arguments: argparse.Namespace) -> Any:
     """Return the transformer that is to learn, if any."""
-    given = {"rate": arguments.model_rate, "device": arguments.device}
-    options = {name: value for name, value in given.items() if value is not None}
+    options = MODEL.given(arguments)
     if arguments.model is None:
         if options:
             raise InputError("`--model` must be given with --model-rate or --device. Got none.")
         return None
-    from vizsla.methods.jpq.query_adapter import QueryModel
-
     return QueryModel(arguments.model, **options)
 
 
 def _coded(arguments: argparse.Namespace) -> tuple[Dense, Any]:
     """Return the coded retriever that is trained, and its teacher."""
-    from vizsla.indexes.pq.pq_index import PqIndex
-    from vizsla.methods.dense import Dense
-
     base = load_retriever(arguments.index)
     teacher = load_retriever(arguments.teacher) if arguments.teacher else None
     if not isinstance(base, Dense):
@@ -142,43 +113,21 @@ def _coded(arguments: argparse.Namespace) -> tuple[Dense, Any]:
         return base, teacher
     if arguments.bytes is None:
         raise InputError("`--bytes` must be given for an index that is not compressed yet. Got none.")
-    options = {"bytes": arguments.bytes, "bits": arguments.bits, "seed": arguments.seed, "threads": arguments.threads}
-    index = PqIndex.build(base.item_rows(), **options)
+    index = PqIndex.build(base.item_rows(), bytes=arguments.bytes, **CODING.given(arguments))
     return Dense(base.items, base.encoder, index), base if teacher is None else teacher
 
 
 class LiveLine:
-    """One line on a terminal that follows the training; without a terminal, a line a phase's evaluation."""
+    """Follows a training: a bar on a terminal, otherwise a line a phase's evaluation."""
 
-    def __init__(self) -> None:
-        self.terminal, self.last, self.said = sys.stderr.isatty(), 0.0, ""
+    def __init__(self, show: Callable[..., None]) -> None:
+        self.show, self.said = show, ""
 
-    def __call__(self, seen: JpqProgress) -> None:
+    def __call__(self, seen: TrainingProgress) -> None:
         """Show how far the training is."""
-        held = ", ".join(f"{kind} {value:.4f}" for kind, value in seen.held_out.items())
-        if not self.terminal:
-            if held and held != self.said:
-                print(f"{seen.phase}: held-out MRR@10 {held}", file=sys.stderr)
-            self.said = held
-            return
-        now = perf_counter()
-        if now - self.last >= EVERY or held != self.said:
-            self.said = held
-            self.last = now
-            text = f"{seen.phase}: step {seen.step}/{seen.steps}, loss {seen.loss:.4f}"
-            print(f"\r\x1b[2K{text}{', held-out MRR@10 ' + held if held else ''}", end="", file=sys.stderr, flush=True)
-
-    def end(self) -> None:
-        """Leave the line."""
-        if self.terminal:
-            print(file=sys.stderr)
-
-
-def _auto(value: str) -> Any:
-    """Read "auto" or a number."""
-    if value == "auto":
-        return value
-    for kind in (int, float):
-        with suppress(ValueError):
-            return kind(value)
-    raise argparse.ArgumentTypeError(f'must be a number or "auto". Got {value!r}')
+        held = ", ".join(f"{kind} {value:.4f}" for kind, value in seen.kinds.items())
+        text = f"{seen.phase}: loss {seen.loss:.4f}" + (f", held-out MRR@10 {held}" if held else "")
+        self.show(description=text, completed=seen.step, total=seen.steps)
+        if held and held != self.said and not sys.stderr.isatty():
+            print(f"{seen.phase}: held-out MRR@10 {held}", file=sys.stderr)
+        self.said = held

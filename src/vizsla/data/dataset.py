@@ -332,11 +332,11 @@ class Dataset:
         Parameters
         ----------
         by : {"random", "time"}
-            Whole queries at random, a share of them cold (`vizsla.learning.splits.split_dataset`), or the latest clicks
-            (`vizsla.learning.splits.split_by_time`).
+            Whole queries at random, a share of them cold, or the latest clicks. See `split_dataset` and `split_by_time`
+            in `vizsla.learning.splits`.
         held_out : float
             Share of the queries, or by time of the clicks.
-        cold : float
+        cold : float in [0, 1]
             At random: the share of cold queries.
         after : str or float, optional
             By time: hold out the clicks from this moment on.

@@ -33,8 +33,10 @@ class SentenceEncoder(TokenEncoder):
     ----------
     name : str
         A hub id, or the folder of a model.
-    query_prompt, item_prompt : str
-        Put before every query or item text, as some models want: "query: ", "passage: ".
+    query_prompt : str
+        Put before every query, as some models want: "query: ".
+    item_prompt : str
+        Put before every item text, as some models want: "passage: ".
     normalize : bool
         Bring rows to length 1, so that an inner product is a cosine.
     max_tokens : int, optional

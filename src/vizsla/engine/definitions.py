@@ -21,6 +21,8 @@ from vizsla.errors import InputError, RecipeError
 LIVE, STATIC, COMPOSITE = "live", "static", "composite"
 _NAME = re.compile(r"[A-Za-z_]\w{0,63}")
 
+CACHE = "cache"
+"""What an EmbeddingCache is called among the bindings: members that encode texts ask it first."""
 REGISTRY = ("lexical_member", "tokens_member", "vector_member", "pefa_member", "whole_member")
 """Modules of live members, imported when a member needs one; the first class that accepts a recipe takes it."""
 
@@ -160,8 +162,20 @@ def member_class(recipe: Recipe, known: Mapping[str, Definition]) -> type[LiveMe
     """Return the class that is exact for a recipe after every change; None where it must be built whole."""
     if any(known[name].type != LIVE for name in recipe.members if name in known):
         return None
-    accepting = (kind for module in REGISTRY for kind in _classes(f"vizsla.engine.{module}") if kind.accepts(recipe))
-    return next(accepting, None)
+    # A class may need to know what a name stands for: PEFA-XS is exact over vectors, and not over words.
+    forms = [recipe, _resolved(recipe, known)]
+    kinds = (kind for module in REGISTRY for kind in _classes(f"vizsla.engine.{module}"))
+    return next((kind for kind in kinds if any(map(kind.accepts, forms))), None)
+
+
+def _resolved(recipe: Recipe, known: Mapping[str, Definition]) -> Recipe:
+    """Return a recipe with the recipes of members in place of their names."""
+    named = {
+        name: known[value]
+        for name, value in recipe.settings.items()
+        if name in NESTED and isinstance(value, str) and value in known
+    }
+    return recipe.but(**{name: Recipe.stored(each.recipe) for name, each in named.items() if each.recipe is not None})
 
 
 def _classes(name: str) -> list[type[LiveMember]]:
@@ -192,7 +206,7 @@ def bindings_of(
     members : mapping
         Live members by name, for settings that name one.
     """
-    found: dict[str, Any] = {}
+    found: dict[str, Any] = {CACHE: given[CACHE]} if CACHE in given else {}
     for binding in recipe.bindings:
         found[binding.name] = _bound(binding, (given, live))
     for name, value in recipe.settings.items():

@@ -2,49 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from pathlib import Path
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from vizsla import _native
 from vizsla.base.queries import Queries
 from vizsla.base.recipe import Recipe
-from vizsla.core.candidates import Candidates, PairScores, Stats
 from vizsla.core.explanation import Explanation
-from vizsla.engine.live_words import LiveCounts, LiveMixedWords, WordReader
-from vizsla.engine.member import LiveMember, LiveView
+from vizsla.engine.live_words import LiveMixedWords
+from vizsla.engine.word_member import CACHED_TERMS, Asked, WordMember, WordView
 from vizsla.engine.word_segments import (
-    SegmentLists,
     WordSegment,
     list_name,
-    merged,
-    read_segment,
-    rows_of_texts,
-    totals,
-    write_segment,
 )
-from vizsla.errors import FormatError, InputError
+from vizsla.errors import InputError
 from vizsla.methods.bm25_mixed import OWN_LANGUAGE, MixedQueryReader, QueryWords
 from vizsla.methods.bm25_statistics import Weighting
 from vizsla.text.analyzers import Analyzer, AnyLanguage, analyzer_of, surface_of
 from vizsla.text.streams import batches, call_with
-from vizsla.typing import BoolArray, Float64Array, Int32Array, Int64Array, Uint8Array
+from vizsla.typing import BoolArray, Float64Array, Uint8Array
 
-POSTING_BYTES = 6
-TIER = 8
-"""So many memory parts of about a size are joined into one: an item is copied a few times at most."""
-CACHED_TERMS = 65_536
 FLOOR = "\x00floor"
 """The name of what a query asks of every item, where there are several languages."""
 
-Asked = tuple[list[_native.LiveTerm], list[float]]
-"""The terms of a query and their weights."""
 
-
-class Bm25Member(LiveMember):
+class Bm25Member(WordMember):
     """BM25 over segments of whole numbers: counts, lengths and how many items hold a term, never weights.
 
     What a posting weighs is computed when it is asked for, from the statistics of the items that are live then, by the
@@ -56,16 +40,11 @@ class Bm25Member(LiveMember):
     kinds = ("bm25",)
 
     def __init__(self, recipe: Recipe, settled: dict[str, Any], bindings: dict[str, Any]):
-        super().__init__(recipe, settled, bindings)
+        super().__init__(recipe, settled, bindings, analyzer_of(settled["analyzer"]))
         if not self.accepts(recipe):
             raise InputError(f"`recipe` must be of BM25 over its own statistics. Got {recipe!r}.")
         chosen = {name: recipe.settings[name] for name in ("variant", "k1", "b", "delta") if name in recipe.settings}
         self.weighting = Weighting(**chosen)
-        self.analyzer = analyzer_of(settled["analyzer"])
-        self.words = WordReader(self.analyzer)
-        self._languages = max(len(self.analyzer.languages), 1)
-        self._segments: list[WordSegment] = []
-        self._stored = 0
 
     @classmethod
     def accepts(cls, recipe: Recipe) -> bool:
@@ -90,111 +69,16 @@ class Bm25Member(LiveMember):
                 analyzer = AnyLanguage("english", drop=False, roots=getattr(analyzer, "roots", True))
         return {"analyzer": analyzer.to_dict()}
 
-    def open(self, folders: Sequence[Path], sizes: Sequence[int]) -> None:
-        """Begin anew over these segments: their arrays are mapped, and checked as they are read."""
-        known = {segment.folder: segment for segment in self._segments[: self._stored]}
-        arrays = {folder: read_segment(folder) for folder in folders if folder not in known}
-        lengths = [known[folder].arrays if folder in known else arrays[folder] for folder in folders]
-        for folder, size, found in zip(folders, sizes, lengths, strict=True):
-            if len(found["lengths"]) != size:
-                raise FormatError(f"{folder}: expected {size} rows. Got {len(found['lengths'])}.")
-        opened: list[WordSegment] = []
-        for folder in folders:
-            if folder in known:
-                kept = known[folder]
-                opened.append(WordSegment(kept.arrays, kept.native, kept.averages, *_whole(kept), folder))
-            else:
-                opened.append(self._segment(arrays[folder], opened, folder))
-        self._segments, self._stored = opened, len(opened)
-
-    def append(self, texts: Sequence[str]) -> None:
-        """Add rows: a segment in memory, joined with those before it when there are many of about its size."""
-        texts = list(texts)
-        if not texts:
-            return
-        segments = list(self._segments)
-        new = self._segment(rows_of_texts(self.analyzer, texts), segments)
-        while tail := self._tail(segments, TIER * len(new)):
-            before = segments[:-tail]
-            new, segments = self._joined([*segments[-tail:], new], before), before
-        self._segments = [*segments, new]
-
-    def remove(self, slots: Int32Array, texts: Callable[[], Sequence[str]]) -> None:
-        """Forget slots; the rows in the segments say which terms they held."""
-        segments = list(self._segments)
-        for number, own in self._split(np.asarray(slots, np.int32)):
-            segments[number] = segments[number].without(own)
-        self._segments = segments
+    def norms(self, lengths: Float64Array, spoken: Uint8Array, means: Float64Array) -> Float64Array:
+        """Return the norm of items of these lengths and languages."""
+        return self.weighting.norms(lengths, means[spoken])
 
     def view(self, live: BoolArray | None) -> Bm25View:
         """Return what answers over the slots as they are now."""
         return Bm25View(self, tuple(self._segments))
 
-    def write(self, folder: Path, slots: Int32Array) -> None:
-        """Write these slots as one segment."""
-        parts = [(self._segments[number], own) for number, own in self._split(np.asarray(slots, np.int32))]
-        write_segment(folder, merged(parts))
 
-    @property
-    def memory_bytes(self) -> int:
-        """Bytes of the segments in memory."""
-        return sum(segment.nbytes for segment in self._segments[self._stored :])
-
-    def counts(self, segments: Sequence[WordSegment]) -> LiveCounts:
-        """Return the statistics of the live items of segments."""
-        documents = sum((segment.documents for segment in segments), np.zeros(self._languages, np.int64))
-        length = sum((segment.length for segment in segments), np.zeros(self._languages))
-        return LiveCounts(documents, length)
-
-    def norms(self, lengths: Float64Array, spoken: Uint8Array, means: Float64Array) -> Float64Array:
-        """Return the norm of items of these lengths and languages."""
-        return self.weighting.norms(lengths, means[spoken])
-
-    def _segment(
-        self, arrays: dict[str, NDArray[Any]], before: Sequence[WordSegment], folder: Path | None = None
-    ) -> WordSegment:
-        there = self.counts(before)
-
-        def averages(documents: Int64Array, length: Float64Array) -> Float64Array:
-            return LiveCounts(there.documents + documents, there.length + length).means
-
-        return WordSegment.of(arrays, self._languages, averages, self.norms, folder)
-
-    def _joined(self, parts: Sequence[WordSegment], before: Sequence[WordSegment]) -> WordSegment:
-        """Return one segment in memory with all slots of some; those that were removed stay so."""
-        everything = [np.arange(len(part), dtype=np.int32) for part in parts]
-        whole = self._segment(merged(list(zip(parts, everything, strict=True))), before)
-        flags = [np.zeros(len(part), np.bool_) if part.dead is None else part.dead for part in parts]
-        dead = np.flatnonzero(np.concatenate(flags)).astype(np.int32)
-        return whole.without(dead) if len(dead) else whole
-
-    def _tail(self, segments: list[WordSegment], below: int) -> int:
-        """Return how many of the last memory parts have fewer slots, if there are enough to join them; else 0."""
-        tail = 0
-        while len(segments) - tail > self._stored and len(segments[-1 - tail]) < below:
-            tail += 1
-        return tail if tail >= TIER - 1 else 0
-
-    def _split(self, slots: Int32Array) -> list[tuple[int, Int32Array]]:
-        """Return which slots of each segment these are, numbered as there."""
-        segments, found, first = self._segments, [], 0
-        ends = np.searchsorted(slots, np.cumsum([len(segment) for segment in segments])).tolist()
-        begin = 0
-        for number, end in enumerate(ends):
-            if end > begin:
-                found.append((number, slots[begin:end] - np.int32(first)))
-            begin, first = end, first + len(segments[number])
-        if begin < len(slots):
-            raise InputError(f"`slots` must be below {first}. Got {slots[-1]}.")
-        return found
-
-
-def _whole(segment: WordSegment) -> tuple[Int64Array, Float64Array]:
-    """Return the counts of a segment of which nothing is removed."""
-    return totals(segment.arrays["lengths"], segment.arrays["languages"], len(segment.documents))
-
-
-class Bm25View(LiveView):
+class Bm25View(WordView):
     """BM25 over the slots of one moment.
 
     Parameters
@@ -208,47 +92,12 @@ class Bm25View(LiveView):
     scale = "bm25"
 
     def __init__(self, member: Bm25Member, segments: Sequence[WordSegment]):
-        self.weighting, self.analyzer, self.words = member.weighting, member.analyzer, member.words
-        self.lists, self.counts = SegmentLists(segments), member.counts(segments)
-        means = self.counts.means
-        for segment in segments:
-            lengths, spoken = segment.arrays["pair_lengths"] * 0.5, segment.arrays["pair_languages"]
-            stretch = _stretch(means, segment.averages)
-            norms = member.norms(lengths, spoken, means)
-            self.lists.native.add(segment.native, segment.removed, segment.bits, stretch, norms)
+        super().__init__(member, segments)
+        self.weighting = member.weighting
         self._terms: dict[str, _native.LiveTerm] = {}
-        self._masks: tuple[BoolArray, list[Uint8Array]] | None = None
-        several = len(self.analyzer.languages) > 1
         self._mixed: LiveMixedWords | None = None
-        if several:
-            reader = MixedQueryReader(self.analyzer)
-            self._mixed = LiveMixedWords(reader, self.weighting, self.counts, self.lists)
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of all segments."""
-        return sum(segment.nbytes for segment in self.lists.segments)
-
-    def search(self, queries: Queries, k: int, allowed: BoolArray | None, threads: int) -> Candidates:
-        """Return the best `k` slots per query."""
-        asked = self._asked(queries)
-        masks = None if allowed is None else self._masks_of(allowed)
-        lists, native = self.lists, self.lists.native
-        if len(asked) == 1:
-            items, scores, read = lists.called(native.search_one, *asked[0], k, masks)
-            offsets = np.array((0, len(items) // 4))
-        else:
-            rows = [terms for terms, _ in asked], [weights for _, weights in asked]
-            packed, items, scores, read = lists.called(native.search, *rows, k, masks, threads)
-            offsets = np.frombuffer(packed, np.int64)
-        stats = Stats(0.0, 0, 0, read, read * POSTING_BYTES, True)
-        found = np.frombuffer(items, np.int32)
-        return Candidates.unchecked(offsets, found, np.frombuffer(scores, np.float32), None, stats)
-
-    def score(self, queries: Queries, candidates: Candidates, threads: int) -> PairScores:
-        """Score slots, in their order."""
-        scores, read = self._scores(self._asked(queries), candidates.offsets, candidates.items, threads)
-        return PairScores(scores, Stats(0.0, len(candidates.items), 0, read, read * POSTING_BYTES))
+        if len(self.analyzer.languages) > 1:
+            self._mixed = LiveMixedWords(MixedQueryReader(self.analyzer), self.weighting, self.counts, self.lists)
 
     def explain(self, queries: Queries, slot: int) -> Explanation:
         """Explain the score of one slot by the query's words."""
@@ -287,23 +136,6 @@ class Bm25View(LiveView):
 
     def _holders(self, word: str) -> int:
         return int(self.lists.find([word])[1][0])
-
-    def _scored(self, asked: Asked, slot: int) -> float:
-        return float(self._scores([asked], np.array([0, 1]), np.array([slot], np.int32), 1)[0][0])
-
-    def _scores(
-        self, asked: list[Asked], offsets: Int64Array, slots: Int32Array, threads: int
-    ) -> tuple[NDArray[np.float32], int]:
-        rows = [terms for terms, _ in asked], [weights for _, weights in asked]
-        scores, read = self.lists.called(self.lists.native.score, *rows, offsets, slots, threads)
-        return np.frombuffer(scores, np.float32), read
-
-    def _asked(self, queries: Queries) -> list[Asked]:
-        """Return the terms and weights of each query, read once per call."""
-        known: list[Asked] | None = queries.memo((self, "words"))
-        if known is None:
-            known = queries.memoize((self, "words"), [self._read(text) for text in queries.texts])
-        return known
 
     def _read(self, text: str) -> Asked:
         if self._mixed is not None:
@@ -363,29 +195,6 @@ class Bm25View(LiveView):
             )
             known.update(zip([names[place] for place in missing], found, strict=True))
         return [known[name] for name in names]
-
-    def _masks_of(self, allowed: BoolArray) -> list[Uint8Array]:
-        """Return the allowed slots of each segment as bits; those of the last filter are kept."""
-        last = self._masks
-        if last is not None and last[0] is allowed:
-            return last[1]
-        if len(allowed) != len(self.lists):
-            raise InputError(f"`allowed` must have a flag for each of {len(self.lists)} slots. Got {len(allowed)}.")
-        masks, first = [], 0
-        for segment in self.lists.segments:
-            masks.append(np.packbits(allowed[first : first + len(segment)], bitorder="little"))
-            first += len(segment)
-        self._masks = allowed, masks
-        return masks
-
-
-def _stretch(means: Float64Array, averages: Float64Array) -> float:
-    """Return how much more a posting may give under these mean lengths than under those of a segment's bounds.
-
-    An impact is gain × count / (count + norm), and a norm falls at most as the mean length rises.
-    """
-    now, then = np.where(means, means, 1.0), np.where(averages, averages, 1.0)
-    return float(max(1.0, (now / then).max(initial=1.0) * (1 + 1e-9)))
 
 
 def _times(count: float) -> str:

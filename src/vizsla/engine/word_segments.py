@@ -42,6 +42,10 @@ ARRAYS = {
 """What a segment is made of, and of which type; `native/postings/live_segment.hpp` says what they mean."""
 
 
+ONCE = 2
+"""A term that counts once: counts are in halves."""
+
+
 def list_name(term: str, language: int) -> str:
     """Return the name of the list of a term's items in one language, where there are several.
 
@@ -81,8 +85,8 @@ def read_segment(folder: Path, *, verify: bool = False) -> dict[str, NDArray[Any
     return {name: reader.array(name, kind) for name, kind in ARRAYS.items()}
 
 
-def rows_of_texts(analyzer: Analyzer, texts: Sequence[str]) -> dict[str, NDArray[Any]]:
-    """Return the arrays of a segment of texts, which a settled analyzer reads."""
+def rows_of_texts(analyzer: Analyzer, texts: Sequence[str], *, binary: bool = False) -> dict[str, NDArray[Any]]:
+    """Return the arrays of a segment of texts, which a settled analyzer reads; if `binary`, every term counts once."""
     builder = _native.BagBuilder(*analyzer.rule, sorted(analyzer.skipped))
     for batch in batches(texts):
         call_with(builder.add, batch)
@@ -93,6 +97,8 @@ def rows_of_texts(analyzer: Analyzer, texts: Sequence[str]) -> dict[str, NDArray
         terms, found = analyzer.terms_of(terms)
         table, ways = np.ascontiguousarray(found).reshape(-1), found.shape[1]
     offsets, numbers, counts = builder.ordered_rows(table, ways, columns, analyzer.rooted)
+    if binary:
+        counts = np.full(len(counts), ONCE, np.uint32)
     languages = columns.astype(np.uint8) if len(columns) else np.zeros(len(offsets) - 1, np.uint8)
     if len(analyzer.languages) > 1:
         numbers, terms = _by_language(offsets, numbers, counts, languages, terms, len(analyzer.languages))

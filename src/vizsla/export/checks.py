@@ -46,8 +46,10 @@ def check_sample(
         With queries; judgments or clicks say which items are right.
     split : str, optional
         Whose queries; the first one that is not "train", or "train", unless given. Without judgments, any queries.
-    queries, items : int
-        How many at most, except that every right item is there.
+    queries : int
+        How many queries are drawn at most.
+    items : int
+        How many items are drawn at most, except that every right item is there.
     seed : int
         Fixes the draw.
 

@@ -188,7 +188,7 @@ class FlatIndex(StoredIndex):
             float32 and float16 arrays are kept, not copied: do not change them later. A memory-mapped array stays on
             the disk.
         storage : {"float32", "float16", "int8"}, optional
-            How to keep them. Unless given, float16 vectors stay so and all others become float32.
+            How to keep the vectors. Unless given, float16 vectors stay so and all others become float32.
         guarded : bool
             Keep a byte a number beside them, with a bound on its error. A search for one query, or for a few, reads the
             bytes, and in full only vectors that the bound cannot rule out: the same answer, several times faster, for a

@@ -269,13 +269,13 @@ class HnswIndex(HnswSearch, ApproximateStoredIndex):
         vectors : array, items × dimensions
             Added in blocks, so that a memory-mapped array may be larger than memory.
         storage : {"float32", "float16", "int8"}, optional
-            How to keep them; the graph is built over what is kept.
+            How to keep the vectors; the graph is built over what is kept.
         M : int
             Neighbors of an item on the upper levels, and half of those on the lowest; at least 2.
         ef_construction : int
             How many items are kept in view while the neighbors of a new one are sought.
         ef : int
-            The same for searching.
+            How many items a search keeps in view.
         threads : int
             With 1, the same vectors give the same graph; more build faster, each time another graph.
         """

@@ -241,11 +241,11 @@ class IvfIndex(IvfSearch, ApproximateStoredIndex):
         vectors : array, items × dimensions
             Read in blocks.
         storage : {"float32", "float16", "int8"}, optional
-            How to keep them.
+            How to keep the vectors.
         lists : int, optional
             How many lists; four times the square root of the number of items unless given.
         probes : int, optional
-            How many of them a search reads; as many as `recall` needs unless given.
+            How many lists a search reads; as many as `recall` needs unless given.
         recall : float
             The share of the best 100 that a search should find, on average over items that are asked as queries.
         rounds : int

@@ -61,8 +61,12 @@ def open_dataset(
         dataset without queries it holds texts, and the distinct texts become the queries.
     qrels : path or mapping of split name to path, optional
         Judgments (BEIR's or TREC's columns, Parquet) in place of those of the source. One path is the split "test".
-    id, text, title : str, optional
-        Fields or columns of an item, where their names are unusual. Several texts are joined by spaces.
+    id : str, optional
+        The field or column of an item's id, where its name is unusual.
+    text : str, optional
+        The fields of its texts, such as "title,description". Several are joined by spaces.
+    title : str, optional
+        The field of its title.
     meta : names, optional
         Which other fields are kept as metadata and saved with the items' ids: all that are plain unless given, [] for
         none. A list, or one text with commas. A field's kind is told by its values, or declared: "price:number", or
@@ -77,8 +81,10 @@ def open_dataset(
         Of all text files: "utf-8" (with or without a byte order mark), "utf-16", "latin-1", or any that Python knows.
     click_columns : mapping, optional
         Names of the click log's header for "query", "item", "weight" and "time", where they are unusual.
-    passage_words, overlap_words : int
-        How long the passages of documents are at most, and how many words they share with the one before.
+    passage_words : int
+        How many words the passages of documents have at most.
+    overlap_words : int
+        How many words a passage shares with the one before.
     on_error : {"raise", "warn", "skip"}, optional
         A record that cannot be read, or an id given before: raise; leave it out, name the first few and count; or
         leave it out and count. Unless given, records raise, and documents of a folder are left out and counted.

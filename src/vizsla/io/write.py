@@ -26,8 +26,8 @@ def write_dataset(dataset: Dataset, path: str | Path, *, format: str = "beir", o
     path : path
         A folder, or for "jsonl" a file. It must be new unless `overwrite`.
     format : {"beir", "parquet", "jsonl", "trec"}
-        "beir" and "parquet" keep everything. "jsonl" is the items only, "trec" a folder with one `SPLIT.qrels` each;
-        what they cannot keep is counted in a warning.
+        What is written. "beir" and "parquet" keep everything. "jsonl" is the items only, "trec" a folder with one
+        `SPLIT.qrels` each; what they cannot keep is counted in a warning.
     overwrite : bool
         Replace what is there.
     """

@@ -162,7 +162,7 @@ class ClickLog:
         cls, texts: Sequence[str], items: NDArray[np.int64], units: Int64Array, encode: Encode, width: int
     ) -> Self:
         names, rows = _numbered(texts)
-        rows, items, units = _summed(rows, items, units)
+        rows, items, units = summed_units(rows, items, units)
         # A query without clicks left is forgotten, before it can leave a trace in what the encoder knows.
         left, rows = np.unique(rows, return_inverse=True)
         names = [names[number] for number in left.tolist()]
@@ -355,7 +355,7 @@ def click_triples(clicks: Any, items: Strings) -> Triples:
     numbers = items.find_all(row[1] for row in rows)
     if (numbers < 0).any():
         raise InputError(f"Every click must be on an item of the base. Got {rows[int(np.argmin(numbers))][1]!r}.")
-    return [row[0] for row in rows], numbers, _units([row[2] if len(row) > 2 else 1.0 for row in rows])
+    return [row[0] for row in rows], numbers, click_units([row[2] if len(row) > 2 else 1.0 for row in rows])
 
 
 def _from_dataset(dataset: Any, items: Strings) -> Triples:
@@ -369,10 +369,11 @@ def _from_dataset(dataset: Any, items: Strings) -> Triples:
         raise InputError(f"Every click must be on an item of the base. Got {unknown!r}.")
     _, texts = dataset.query_texts()
     rows = row_numbers(clicks.indptr)
-    return [texts[row] for row in rows.tolist()], found, _units(clicks.data)
+    return [texts[row] for row in rows.tolist()], found, click_units(clicks.data)
 
 
-def _units(weights: Any) -> Int64Array:
+def click_units(weights: Any) -> Int64Array:
+    """Return weights of clicks in 1024ths, at least one each."""
     return np.maximum(np.rint(click_weights(weights) * UNIT), 1).astype(np.int64)
 
 
@@ -382,7 +383,7 @@ def _numbered(texts: Sequence[str]) -> tuple[list[str], NDArray[np.int64]]:
     return names, np.fromiter((number[text] for text in texts), np.int64, len(texts))
 
 
-def _summed(
+def summed_units(
     rows: NDArray[np.int64], items: NDArray[np.int64], units: Int64Array
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], Int64Array]:
     """Add up repeated clicks; leave out what comes to nothing; refuse to go below."""

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from vizsla.data.dataset import DAY, ClickEvents, Dataset
 from vizsla.errors import InputError
 from vizsla.learning.clicks import Row, click_rows, click_times, click_weights, timed_rows
-from vizsla.learning.selection import Choice
+from vizsla.learning.selection import HALF_LIFE_ERRORS, Choice, choose, surely_better
 from vizsla.learning.splits import split_by_time, timed
 
 if TYPE_CHECKING:
@@ -21,8 +21,6 @@ AUTO = "auto"
 SPANS = (1.0, 0.5, 0.25, 0.125, 0.0625)
 """What is tried: shares of the time that the log spans."""
 HELD_OUT, MOST_QUERIES = 0.1, 2000
-ERRORS = 2.0
-"""A half-life is chosen only if it is so many standard errors better than none."""
 LEAST = 1 / 1024
 """A weight that has decayed below this no longer counts: logs count in 1024ths."""
 
@@ -80,11 +78,7 @@ def choose_half_life(clicks: Any, build: Build) -> Choice:
     train, texts, wanted, cold, span = _parted(clicks)
     trials: list[dict[str, Any]] = [{"half_life": None}, *({"half_life": _round(span * share)} for share in SPANS)]
     measured = [_ranks(build(_aged(train, trial["half_life"])), texts, wanted) for trial in trials]
-    done = [trial | _means(values, cold) for trial, values in zip(trials, measured, strict=True)]
-    best = max(range(len(trials)), key=lambda number: done[number]["all"])
-    difference = measured[best] - measured[0]
-    sure = difference.mean() > ERRORS * difference.std() / max(1, len(difference)) ** 0.5
-    return Choice("MRR@10", int(cold.sum()), int((~cold).sum()), done, best if best and sure else 0)
+    return choose(trials, measured, cold, measure="MRR@10", rule=surely_better(HALF_LIFE_ERRORS, top_only=True))
 
 
 def _parted(clicks: Any) -> tuple[Any, list[str], list[set[str]], NDArray[np.bool_], float]:
@@ -135,11 +129,6 @@ def _ranks(model: Retriever, texts: list[str], wanted: list[set[str]]) -> NDArra
         for row, want in zip(rows, wanted, strict=True)
     )
     return np.fromiter(places, np.float64, len(texts))
-
-
-def _means(values: NDArray[np.float64], cold: NDArray[np.bool_]) -> dict[str, float]:
-    kinds = {"all": values, "warm": values[~cold], "cold": values[cold]}
-    return {name: float(kind.mean()) if len(kind) else 0.0 for name, kind in kinds.items()}
 
 
 def _round(days: float) -> float:

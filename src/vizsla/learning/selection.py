@@ -1,8 +1,8 @@
-"""Choose settings on held-out clicks, and report what was tried."""
+"""Select settings on held-out clicks: trials, values per query, a rule, and a report. All thresholds are here."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from math import erfc, inf, sqrt
 from pathlib import Path
@@ -13,8 +13,31 @@ from numpy.typing import NDArray
 
 from vizsla.errors import InputError
 from vizsla.learning.query_mix import COLD, COMMON_SHARE, QUERY_KINDS, WARM
-from vizsla.learning.significance import best_balanced, best_harmless
-from vizsla.typing import Float64Array
+from vizsla.typing import BoolArray, Float64Array
+
+# Thresholds in standard errors of the mean difference per query.
+SURE_ERRORS = 3.0
+"""So much better than the default must other features or click weights be. Two were not enough: on tldr's queries alone
+a gain of .010 on the trial was a loss of .004 on other held-out clicks."""
+FUSION_ERRORS = 2.0
+"""So much better must a fusion be than the best part, and one of more parts than one of fewer."""
+HALF_LIFE_ERRORS = 2.0
+"""So much better must a half-life be than none."""
+COLD_LOSS_ERRORS = 2.0
+"""Up to so much may cold queries be behind the number of epochs that serves them best."""
+KIND_LOSS_ERRORS = 1.0
+"""By less than this may a fusion be behind the best part of a kind of query. To tolerate no loss would give away what
+the other kind gains for what is often chance."""
+
+# Thresholds in held-out queries, and in the measure itself.
+MIN_QUERIES = 30
+"""Below so many held-out queries nothing is sure."""
+MIN_QUERIES_FOR_B = 100
+"""With fewer queries a token index keeps its default `b`."""
+ROUNDING = 1e-9
+"""A mean difference nearer to 0 than this is none."""
+EQUAL_DIGITS = 6
+"""Recalls that agree to so many digits are equal."""
 
 
 class ChoiceWarning(UserWarning):
@@ -53,48 +76,6 @@ class Choice:
     trials: list[dict[str, Any]]
     best: int
     repeated: int = 0
-
-    @classmethod
-    def among(
-        cls,
-        trials: Sequence[dict[str, Any]],
-        measured: Sequence[Float64Array],
-        cold: NDArray[np.bool_],
-        *,
-        measure: str,
-        base: int | None = None,
-        against: Float64Array | None = None,
-    ) -> Self:
-        """Choose the best trial that harms neither warm nor cold queries; see `best_harmless` and `best_balanced`.
-
-        Parameters
-        ----------
-        trials : sequence of dict
-            What was tried.
-        measured : sequence of float arrays
-            For each trial, the measure of every held-out query.
-        cold : bool array
-            Which of these queries are cold.
-        measure : str
-            What was measured.
-        base : int, optional
-            Which trial is what stands.
-        against : float array, optional
-            What something else gives for every held-out query: the worse side is to come off best against it.
-
-        Examples
-        --------
-        >>> ranks = [np.array([0.5, 0.5]), np.array([1.0, 0.5])]
-        >>> Choice.among([{"weight": 1.0}, {"weight": 0.5}], ranks, np.array([False, True]), measure="MRR@10").chosen
-        {'weight': 0.5, 'all': 0.75, 'warm': 1.0, 'cold': 0.5}
-        """
-        done = [trial | _means(values, cold) for trial, values in zip(trials, measured, strict=True)]
-        sides = {"warm": ~cold, "cold": cold}
-        if against is None or not len(cold):
-            best = best_harmless(done, base=base)
-        else:
-            best = best_balanced(done, {kind: float(against[own].mean()) for kind, own in sides.items() if own.any()})
-        return cls(measure, int(cold.sum()), int((~cold).sum()), done, best)
 
     @property
     def chosen(self) -> dict[str, Any]:
@@ -153,14 +134,164 @@ def _said(value: Any) -> str:
     return f"{value:g}" if isinstance(value, int | float) else str(value)
 
 
-def _means(values: Float64Array, cold: NDArray[np.bool_]) -> dict[str, float]:
-    kinds = {"all": values, "warm": values[~cold], "cold": values[cold]}
+Trial = dict[str, Any]
+Rule = Callable[[Sequence[Mapping[str, Any]], NDArray[np.float64]], int]
+"""Returns the best of some trials, given their qualities and their values, trials × held-out queries."""
+
+
+def choose(
+    trials: Sequence[Trial],
+    values: Sequence[Float64Array],
+    held: BoolArray | Judge | None = None,
+    *,
+    measure: str,
+    rule: Rule,
+) -> Choice:
+    """Return what a rule chooses, with the quality of every trial.
+
+    Parameters
+    ----------
+    trials : sequence of dict
+        The settings that were tried.
+    values : sequence of float arrays
+        For each trial, the measure of every held-out query.
+    held : bool array or Judge, optional
+        Which of these queries are cold, none unless given; or how kinds of queries are weighed.
+    measure : str
+        What was measured.
+    rule : callable
+        `harmless`, `balanced`, `surely_better`, `harmless_to_cold`, `highest`, or any other.
+
+    Examples
+    --------
+    >>> ranks = [np.array([0.5, 0.5]), np.array([1.0, 0.5])]
+    >>> tried = [{"weight": 1.0}, {"weight": 0.5}]
+    >>> choose(tried, ranks, np.array([False, True]), measure="MRR@10", rule=harmless(0)).chosen
+    {'weight': 0.5, 'all': 0.75, 'warm': 1.0, 'cold': 0.5}
+    """
+    if held is None:
+        held = np.zeros(len(values[0]), np.bool_)
+    done = [trial | qualities_of(each, held) for trial, each in zip(trials, values, strict=True)]
+    best = rule(done, np.asarray(values, np.float64))
+    if isinstance(held, Judge):
+        counts = held.counts
+        return Choice(measure, counts["cold"], counts["warm"], done, best, counts["repeated"])
+    return Choice(measure, int(held.sum()), int((~held).sum()), done, best)
+
+
+def qualities_of(values: Float64Array, held: BoolArray | Judge) -> dict[str, float]:
+    """Return the mean over all held-out queries and over each kind of them; 0 over none."""
+    if isinstance(held, Judge):
+        return {kind: held.quality(values, kind) for kind in held.reported}
+    kinds = {"all": values, "warm": values[~held], "cold": values[held]}
     return {name: float(kind.mean()) if len(kind) else 0.0 for name, kind in kinds.items()}
 
 
-KINDS = ("all", *QUERY_KINDS)
-FEWEST = 30
-"""Below so many held-out queries nothing is sure."""
+def harmless(base: int | None = None) -> Rule:
+    """Return the rule that takes the best trial among those that lose to the base neither on warm nor cold queries.
+
+    A gain for one kind of query may hide a loss for the other, and how many of each will come is not known. Without a
+    base, the best trial is taken. Of equals, the first.
+
+    Examples
+    --------
+    >>> base = {"all": 0.3, "warm": 0.3, "cold": 0.3}
+    >>> harmless(0)([base, {"all": 0.4, "warm": 0.6, "cold": 0.2}], np.zeros((2, 0)))
+    0
+    """
+
+    def rule(trials: Sequence[Mapping[str, Any]], values: NDArray[np.float64]) -> int:
+        def loses(trial: Mapping[str, Any]) -> bool:
+            return base is not None and any(trial[kind] < trials[base][kind] for kind in ("warm", "cold"))
+
+        return max(range(len(trials)), key=lambda at: (not loses(trials[at]), trials[at]["all"]))
+
+    return rule
+
+
+def balanced(against: Mapping[str, float]) -> Rule:
+    """Return the rule that takes the trial whose worse side, warm or cold, comes off best against something else.
+
+    Parameters
+    ----------
+    against : dict
+        The quality of what trials are compared with, of the sides that there are. Of equals, the first trial.
+
+    Examples
+    --------
+    >>> tried = [{"warm": 0.9, "cold": 0.1}, {"warm": 0.6, "cold": 0.5}]
+    >>> balanced({"warm": 0.5, "cold": 0.5})(tried, np.zeros((2, 0)))
+    1
+    """
+
+    def rule(trials: Sequence[Mapping[str, Any]], values: NDArray[np.float64]) -> int:
+        return max(range(len(trials)), key=lambda at: min(trials[at][kind] - against[kind] for kind in against))
+
+    return rule
+
+
+def surely_better(errors: float = SURE_ERRORS, *, top_only: bool = False) -> Rule:
+    """Return the rule that takes the trial with the highest mean among those surely better than the first, or that.
+
+    Parameters
+    ----------
+    errors : float
+        How many standard errors better.
+    top_only : bool
+        Ask only the trial with the highest mean of all.
+
+    Examples
+    --------
+    >>> surely_better()([], np.array([[0, 0, 0, 1], [1, 1, 1, 1.0], [0, 0, 1, 1]]))
+    1
+    """
+
+    def rule(trials: Sequence[Mapping[str, Any]], values: NDArray[np.float64]) -> int:
+        gains = values - values[0]
+        means = gains.mean(axis=1)
+        sure = means > errors * (gains.std(axis=1) / np.sqrt(max(gains.shape[1], 1)))
+        if top_only:
+            top = int(np.argmax(values.mean(axis=1)))
+            return top if sure[top] else 0
+        return int(np.argmax(np.where(sure, means, 0.0)))
+
+    return rule
+
+
+def harmless_to_cold(judge: Judge) -> Rule:
+    """Return the rule that takes the best trial of those that do not surely lose to the best for cold queries.
+
+    Examples
+    --------
+    >>> judge = Judge.of_cold(np.arange(80) < 40, 0.5)
+    >>> before, after = np.full(80, 0.5), np.where(judge.cold, 0.3, 1.0)
+    >>> harmless_to_cold(judge)([], np.stack([before, after + np.tile([0, 0.1], 40)]))
+    0
+    """
+
+    def rule(trials: Sequence[Mapping[str, Any]], values: NDArray[np.float64]) -> int:
+        top = max(values, key=lambda row: judge.quality(row, "cold"))
+        kept = [at for at, row in enumerate(values) if judge.gain(row, top, "cold").errors > -COLD_LOSS_ERRORS]
+        return max(kept, key=lambda at: judge.quality(values[at]))
+
+    return rule
+
+
+def highest(preference: Sequence[float] | None = None) -> Rule:
+    """Return the rule that takes the highest total; of equals, the one preferred most, or the first.
+
+    Examples
+    --------
+    >>> highest()([], np.array([[0.1], [0.5], [0.5]])), highest([0, 0, 1])([], np.array([[0.1], [0.5], [0.5]]))
+    (1, 2)
+    """
+
+    def rule(trials: Sequence[Mapping[str, Any]], values: NDArray[np.float64]) -> int:
+        wanted = [0.0] * len(values) if preference is None else preference
+        totals = [round(float(row.sum()), EQUAL_DIGITS) for row in values]
+        return max(range(len(values)), key=lambda at: (totals[at], wanted[at]))
+
+    return rule
 
 
 class Gain(NamedTuple):
@@ -189,7 +320,7 @@ class Gain(NamedTuple):
         >>> Gain(0.03, 0.01, 100).errors, Gain(0.03, 0.01, 10).errors
         (3.0, 0.0)
         """
-        if self.queries < FEWEST or not self.mean:
+        if self.queries < MIN_QUERIES or not self.mean:
             return 0.0
         return self.mean / self.error if self.error else inf * self.mean
 
@@ -231,12 +362,12 @@ class Judge:
     shares: Mapping[str, float]
 
     @classmethod
-    def of_cold(cls, cold: NDArray[np.bool_], share: float) -> Judge:
+    def of_cold(cls, cold: BoolArray, share: float) -> Judge:
         """Return a judge of cold and warm queries."""
         return cls(np.where(cold, COLD, WARM), {WARM: 1 - share, COLD: share})
 
     @property
-    def cold(self) -> NDArray[np.bool_]:
+    def cold(self) -> BoolArray:
         """Which of the held-out queries are cold."""
         return np.asarray(self.kinds == COLD)
 
@@ -253,11 +384,16 @@ class Judge:
         return {kind: share / total if total else 1 / len(held) for kind, share in held.items()}
 
     @property
+    def reported(self) -> tuple[str, ...]:
+        """All queries together, and the kinds that have a share."""
+        return "all", *(kind for kind in QUERY_KINDS if kind in self.shares)
+
+    @property
     def common(self) -> tuple[str, ...]:
         """The kinds that make up at least a tenth of the queries to come."""
         return tuple(kind for kind in QUERY_KINDS if self.shares.get(kind, 0.0) >= COMMON_SHARE)
 
-    def only(self, kept: NDArray[np.bool_]) -> Judge:
+    def only(self, kept: BoolArray) -> Judge:
         """Return the judge of some of the queries."""
         return Judge(self.kinds[kept], self.shares)
 
@@ -294,7 +430,7 @@ class Judge:
         count = values.shape[1] if kind == "all" else self.counts[kind]
         with np.errstate(divide="ignore", invalid="ignore"):
             errors = np.where(means == 0, 0.0, means / np.sqrt(variances))
-        return errors if count >= FEWEST else np.zeros(len(values))
+        return errors if count >= MIN_QUERIES else np.zeros(len(values))
 
     def _moments(self, values: NDArray[np.float64], kind: str) -> tuple[Any, Any]:
         """Return the mean of each row and the variance of that mean."""

@@ -14,7 +14,7 @@ from vizsla._internal.lazy import import_extra
 from vizsla.encoders.sentence import SentenceEncoder
 from vizsla.errors import InputError, check_range
 from vizsla.io.atomic import writing_folder
-from vizsla.learning.checkpoints import TrainingState
+from vizsla.learning.loop import TrainingState
 from vizsla.typing import Float32Array
 
 BATCH = 128

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from vizsla._internal.lazy import import_extra
 from vizsla.errors import InputError
+from vizsla.typing import Float32Array
 
 CLIP = 1.0
 DECAY = 0.01
@@ -24,45 +24,51 @@ class TorchAdamW:
         What moves.
     rates : mapping of str to float
         How fast each group does.
+    decay : float
+        Weight decay.
     """
 
-    def __init__(self, groups: list[tuple[str, list[Any]]], rates: Mapping[str, float]):
+    def __init__(self, groups: list[tuple[str, list[Any]]], rates: Mapping[str, float], *, decay: float = DECAY):
         self._torch: Any = import_extra("torch", "Training a model", "neural")
         self.rates = dict(rates)
-        self.names = [name for name, _ in groups]
-        self.weights = [each for _, group in groups for each in group]
+        self.parameters = [each for _, group in groups for each in group]
         given = [{"params": group, "lr": self.rates[name]} for name, group in groups if group]
         self.names = [name for name, group in groups if group]
-        self._optimizer = self._torch.optim.AdamW(given, weight_decay=DECAY)
+        self._optimizer = self._torch.optim.AdamW(given, weight_decay=decay)
 
-    def step(self, moves: list[tuple[Any, NDArray[np.float32]]], *, factor: float = 1.0) -> None:
+    def step(self, moves: list[tuple[Any, Float32Array]], *, factor: float = 1.0) -> None:
         """Move against the gradients that outputs of the model have."""
         torch = self._torch
         self._optimizer.zero_grad()
+        given = [torch.from_numpy(np.ascontiguousarray(gradient, np.float32)) for _, gradient in moves]
         outputs = [output for output, _ in moves]
-        torch.autograd.backward(outputs, [torch.from_numpy(np.ascontiguousarray(g, np.float32)) for _, g in moves])
+        torch.autograd.backward(outputs, [one.to(output.device) for one, output in zip(given, outputs, strict=True)])
         self.apply(factor)
 
     def apply(self, factor: float = 1.0) -> None:
         """Move against the gradients that are there, clipped, and forget them."""
-        self._torch.nn.utils.clip_grad_norm_(self.weights, CLIP)
+        self._torch.nn.utils.clip_grad_norm_(self.parameters, CLIP)
         for name, group in zip(self.names, self._optimizer.param_groups, strict=True):
             group["lr"] = factor * self.rates[name]
         self._optimizer.step()
         self._optimizer.zero_grad()
 
-    def state(self) -> dict[str, NDArray[np.float32]]:
+    def weights(self) -> dict[str, Float32Array]:
+        """Return copies of the weights as flat arrays by name."""
+        return {f"w{number}": _flat(weight).copy() for number, weight in enumerate(self.parameters)}
+
+    def state(self) -> dict[str, Float32Array]:
         """Return weights and moments as flat arrays by name."""
         arrays = {}
-        for number, weight in enumerate(self.weights):
+        for number, weight in enumerate(self.parameters):
             arrays[f"w{number}"] = _flat(weight)
             for name, moment in self._optimizer.state.get(weight, {}).items():
                 arrays[f"{name}_{number}"] = _flat(moment)
         return arrays
 
-    def resume(self, arrays: Mapping[str, NDArray[np.float32]]) -> None:
+    def resume(self, arrays: Mapping[str, Float32Array]) -> None:
         """Take weights and moments from arrays that `state` returned."""
-        for number, weight in enumerate(self.weights):
+        for number, weight in enumerate(self.parameters):
             given = np.asarray(arrays.get(f"w{number}", np.zeros(0)))
             if given.size != weight.numel():
                 raise InputError("The checkpoint must be of this model. Got another's: remove it to begin anew.")
@@ -71,10 +77,10 @@ class TorchAdamW:
             if moments:
                 self._optimizer.state[weight] = {key: self._moment(arrays[n], weight) for key, n in moments.items()}
 
-    def _moment(self, array: NDArray[np.float32], weight: Any) -> Any:
+    def _moment(self, array: Float32Array, weight: Any) -> Any:
         shape = () if array.size == 1 and weight.numel() != 1 else weight.shape if array.size == weight.numel() else ()
         return self._torch.tensor(np.array(array)).reshape(shape)
 
 
-def _flat(tensor: Any) -> NDArray[np.float32]:
+def _flat(tensor: Any) -> Float32Array:
     return np.ascontiguousarray(tensor.detach().cpu().numpy(), np.float32).reshape(-1)

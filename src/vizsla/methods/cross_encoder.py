@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Iterator
+from collections.abc import Mapping
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vizsla._internal.lazy import cached_property
 from vizsla.base.queries import Queries
 from vizsla.base.retriever import Retriever
 from vizsla.core.candidates import Candidates, PairScores, Stats
@@ -26,19 +26,19 @@ from vizsla.core.validation import (
     validate_args,
 )
 from vizsla.errors import InputError, check_choice
-from vizsla.learning.checkpoints import TrainingProgress, TrainingState, Watch
 from vizsla.learning.clicks import ClickLog
 from vizsla.learning.data import Positives
 from vizsla.learning.distillation import Teacher, distillation
+from vizsla.learning.loop import Training, TrainingLoop, TrainingState, Watch
 from vizsla.learning.losses import LOSSES
 from vizsla.learning.measures import ndcgs
 from vizsla.learning.optimizers import rate_factor
 from vizsla.learning.selection import ChoiceWarning
 from vizsla.learning.splits import log_splits, too_few
-from vizsla.learning.torch_pairs import PairLearner
+from vizsla.learning.torch_optimizers import TorchAdamW
 from vizsla.methods.bm25 import bm25
 from vizsla.scorers.pair_models import TorchPairModel, checksum_of
-from vizsla.typing import Float32Array, Float64Array, Int32Array
+from vizsla.typing import Float32Array, Float64Array, Int32Array, Int64Array
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -85,7 +85,7 @@ class CrossEncoderSettings:
         End after so many looks without a better one.
     held_out : int
         How many queries are held out at most.
-    cold : float
+    cold : float in [0, 1]
         The share of them about items without another click.
     bfloat16 : bool
         Compute the layers in bfloat16, which some CPUs do several times as fast; weights stay float32.
@@ -151,7 +151,7 @@ class PairLessons:
     def __len__(self) -> int:
         return len(self.queries)
 
-    def drawn(self, numbers: NDArray[np.int64], negatives: int, random: np.random.Generator) -> Int32Array:
+    def drawn(self, numbers: Int64Array, negatives: int, random: np.random.Generator) -> Int32Array:
         """Return for each query a clicked item, drawn by weight, and negatives after it."""
         rows = np.zeros((len(numbers), 1 + negatives), np.int32)
         for row, number in zip(rows, numbers.tolist(), strict=True):
@@ -230,8 +230,53 @@ class HeldOutPairs:
         return ndcgs(self.found.with_scores(PairScores(scores, Stats()), k=DEPTH), self.clicks, depth=DEPTH)
 
 
-class CrossEncoderRun:
-    """A training that can stop and go on: order, negatives and dropout depend on seed and step alone.
+class PairLearner:
+    """A model that learns by AdamW; the loss and its gradient by the scores come from outside.
+
+    Parameters
+    ----------
+    model : TorchPairModel
+        What learns, in place.
+    rate : float
+        The learning rate.
+    decay : float
+        AdamW's weight decay.
+    bfloat16 : bool
+        Whether the layers compute in bfloat16; weights stay float32.
+    """
+
+    def __init__(self, model: TorchPairModel, *, rate: float, decay: float = 0.01, bfloat16: bool = False):
+        self.model, self.bfloat16 = model, bfloat16
+        self._torch = model.torch
+        weights = [weight for weight in model.model.parameters() if weight.requires_grad]
+        self.optimizer = TorchAdamW([("model", weights)], {"model": rate}, decay=decay)
+        self._scores: Any = None
+
+    def scores(self, queries: list[str], texts: list[str], *, seed: int) -> Float32Array:
+        """Score pairs with dropout, and remember how, so that `step` can follow."""
+        self.model.model.train()
+        self._torch.manual_seed(seed)  # a resumed run drops what it would have dropped
+        with self._cast():
+            self._scores = self.model.forward(queries, texts).float()
+        return np.asarray(self._scores.detach().cpu().numpy(), np.float32)
+
+    def measured(self, queries: list[str], texts: list[str]) -> Float32Array:
+        """Score pairs as the finished model would."""
+        self.model.model.eval()
+        with self._cast():
+            return self.model.scores(queries, texts)
+
+    def step(self, by_score: Float32Array, *, factor: float = 1.0) -> None:
+        """Move against the gradient, given by the scores that were computed last."""
+        self.optimizer.step([(self._scores, by_score)], factor=factor)
+
+    def _cast(self) -> Any:
+        device = self.optimizer.parameters[0].device.type
+        return self._torch.autocast(device, dtype=self._torch.bfloat16) if self.bfloat16 else nullcontext()
+
+
+class CrossEncoderTraining(Training):
+    """A cross-encoder on its way: order, negatives and dropout depend on seed and step alone.
 
     Parameters
     ----------
@@ -239,85 +284,18 @@ class CrossEncoderRun:
         What learns.
     lessons : PairLessons
         What it learns from.
-    held : HeldOutPairs or None
-        What decides which weights are kept; None: the last ones are.
     settings : CrossEncoderSettings
         How.
-    checkpoint : path, optional
-        Where the state is kept after every look, and from where a run with the same settings and data goes on.
-    watch : callable, optional
-        Gets a `TrainingProgress` after every step.
     """
 
-    def __init__(
-        self,
-        learner: PairLearner,
-        lessons: PairLessons,
-        held: HeldOutPairs | None,
-        settings: CrossEncoderSettings,
-        *,
-        checkpoint: Path | None = None,
-        watch: Watch | None = None,
-    ):
-        self.learner, self.lessons, self.held, self.settings = learner, lessons, held, settings
-        self.checkpoint, self.watch = checkpoint, watch
-        self.steps_done = 0
-        self.measured: list[NDArray[np.float64]] = []
-        self.best: list[Float32Array] | None = None
-        self._begun = self.key
+    def __init__(self, learner: PairLearner, lessons: PairLessons, settings: CrossEncoderSettings):
+        super().__init__(settings, len(lessons))
+        self.learner, self.lessons = learner, lessons
+        told = (lessons.queries, lessons.relevant.items.tolist(), learner.model.fingerprint)
+        self.key = f"{json.dumps(settings.to_dict(), sort_keys=True)} {checksum_of(told):016x}"
 
-    @cached_property
-    def key(self) -> str:
-        """Says what is trained on what."""
-        told = (self.lessons.queries, self.lessons.relevant.items.tolist(), self.learner.model.fingerprint)
-        return f"{json.dumps(self.settings.to_dict(), sort_keys=True)} {checksum_of(told):016x}"
-
-    @property
-    def steps(self) -> int:
-        """How many steps the schedule plans for."""
-        planned = self.settings.epochs * self._an_epoch
-        return min(planned, self.settings.most_steps or planned)
-
-    @property
-    def _an_epoch(self) -> int:
-        return -(-len(self.lessons) // self.settings.batch)
-
-    def run(self) -> None:
-        """Train to the end, or until held-out queries gain nothing more; the best weights are then in the model."""
-        self._resume()
-        if not self.measured:
-            self._look()
-        for loss in self._steps():
-            looked = self.steps_done % self.settings.every == 0 or self.steps_done == self.steps
-            if looked:
-                self._look()
-                self._save()
-            if self.watch is not None:
-                self.watch(TrainingProgress(self.steps_done, self.steps, loss, self.means))
-            if looked and self._is_stuck():
-                break
-        self.keep_best()
-
-    @property
-    def means(self) -> list[float]:
-        """What each look at the held-out queries has shown; the first one was before any step."""
-        return [float(values.mean()) for values in self.measured]
-
-    def keep_best(self) -> None:
-        """Give the model the weights of the best look so far."""
-        if self.best is not None:
-            self.learner.set_weights(self.best)
-
-    def _steps(self) -> Iterator[float]:
-        while self.steps_done < self.steps and not self._is_stuck():
-            epoch, at = divmod(self.steps_done, self._an_epoch)
-            order = np.random.default_rng([self.settings.seed, epoch]).permutation(len(self.lessons))
-            first = at * self.settings.batch
-            loss = self._step(order[first : first + self.settings.batch])
-            self.steps_done += 1
-            yield loss
-
-    def _step(self, numbers: NDArray[np.int64]) -> float:
+    def step(self, numbers: Int64Array) -> float:
+        """Learn from these queries; return their loss before the step."""
         random = np.random.default_rng([self.settings.seed, 1, self.steps_done])
         items = self.lessons.drawn(numbers, self.settings.negatives, random)
         queries = [self.lessons.queries[number] for number in numbers.tolist() for _ in range(items.shape[1])]
@@ -326,11 +304,10 @@ class CrossEncoderRun:
         loss, by_score = self._loss(numbers, items, scores)
         factor = rate_factor(self.steps_done, self.steps, warm_up=self.settings.warm_up)
         self.learner.step(by_score.reshape(-1), factor=factor)
+        self.steps_done += 1
         return loss
 
-    def _loss(
-        self, numbers: NDArray[np.int64], items: NDArray[np.int32], scores: Float32Array
-    ) -> tuple[float, Float32Array]:
+    def _loss(self, numbers: Int64Array, items: NDArray[np.int32], scores: Float32Array) -> tuple[float, Float32Array]:
         """Return the loss, and its derivative by each score."""
         share, loss, by_score = self.settings.share, 0.0, np.zeros(scores.shape)
         if share > 0:
@@ -344,37 +321,22 @@ class CrossEncoderRun:
             loss, by_score = loss + (1 - share) * taught, by_score + (1 - share) * gradient
         return loss, by_score.astype(np.float32)
 
-    def _look(self) -> None:
-        """Measure held-out queries, and remember the weights if nothing before was better."""
-        if self.held is None:
-            return
-        self.measured.append(self.held.measured(self.learner))
-        if self.means[-1] >= max(self.means):
-            self.best = self.learner.copied()
+    def state(self) -> dict[str, Float32Array]:
+        """Return weights and moments."""
+        return self.learner.optimizer.state()
 
-    def _is_stuck(self) -> bool:
-        means = self.means
-        return bool(means) and len(means) - 1 - int(np.argmax(means)) >= self.settings.patience
+    def resume(self, state: TrainingState) -> None:
+        """Take weights and moments of a checkpoint."""
+        self.learner.optimizer.resume(state.arrays)
+        self.steps_done = state.steps
 
-    def _save(self) -> None:
-        if self.checkpoint is None:
-            return
-        best = {} if self.best is None else {f"best{at}": values.reshape(-1) for at, values in enumerate(self.best)}
-        measured = np.array(self.measured, np.float64) if self.measured else np.zeros((0, 0))
-        state = TrainingState(self.key, self.steps_done, self.learner.state() | best, measured)
-        state.save(self.checkpoint, overwrite=True)
+    def weights(self) -> dict[str, Float32Array]:
+        """Return the model's weights."""
+        return self.learner.optimizer.weights()
 
-    def _resume(self) -> None:
-        if self.checkpoint is None or not self.checkpoint.exists():
-            return
-        state = TrainingState.load(self.checkpoint, mmap=False)
-        if state.key != self.key:
-            raise InputError("`checkpoint` must be of a training with these settings and data. Got another: remove it.")
-        self.learner.resume(state.steps, state.arrays)
-        self.steps_done, self.measured = state.steps, list(state.measured)
-        shapes = [weight.shape for weight in self.learner.copied()]
-        if "best0" in state.arrays:
-            self.best = [np.array(state.arrays[f"best{at}"]).reshape(shape) for at, shape in enumerate(shapes)]
+    def set_weights(self, weights: Mapping[str, Float32Array]) -> None:
+        """Give the model these weights."""
+        self.learner.optimizer.resume(weights)
 
 
 @validate_args
@@ -418,7 +380,7 @@ def train_cross_encoder(
     max_tokens : int
         Cut pairs after so many tokens.
     checkpoint : path, optional
-        Keep the state there.
+        A folder where the state is kept; a training that was stopped goes on from it.
     watch : callable, optional
         Gets a `TrainingProgress` after every step.
     threads : int
@@ -435,16 +397,15 @@ def train_cross_encoder(
         if part is not None and part.items != dataset.item_ids:
             raise InputError(f"`{name}` must be over the dataset's items, in their order. Got {part!r}.")
     learner = _learner(model, form, layers, max_tokens, chosen)
-    state = None if checkpoint is None else Path(checkpoint)
-    parts = _prepared(dataset, retriever or bm25(dataset), teacher, chosen, threads)
-    run = CrossEncoderRun(learner, *parts, chosen, checkpoint=state, watch=watch)
-    try:
-        run.run()
-    except KeyboardInterrupt:
-        if run.best is None or len(run.measured) < 2:  # nothing was learned yet that is known to be any good
-            raise
-        run.keep_best()
-    _warn_of_nothing_gained(run.means)
+    lessons, held = _prepared(dataset, retriever or bm25(dataset), teacher, chosen, threads)
+    training = CrossEncoderTraining(learner, lessons, chosen)
+    loop = TrainingLoop(
+        training, key=training.key, measure=None if held is None else lambda: [held.measured(learner)],
+        every=chosen.every, patience=chosen.patience, checkpoint=None if checkpoint is None else Path(checkpoint),
+        watch=watch,
+    )  # fmt: skip
+    loop.run()
+    _warn_of_nothing_gained(loop.qualities)
     learner.model.model.eval()
     return learner.model.save(folder)
 

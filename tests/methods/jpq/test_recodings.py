@@ -11,7 +11,7 @@ import pytest
 from tests.methods.jpq.catalog import CLICKS, ENCODER, coded, flat, reciprocal_rank
 from tests.methods.jpq.test_resume import StoppedError, stop_after
 from vizsla.errors import FormatError, InputError
-from vizsla.learning.checkpoints import TrainingState
+from vizsla.learning.loop import TrainingState
 from vizsla.methods.jpq.model import Jpq
 from vizsla.methods.jpq.settings import JpqSettings
 from vizsla.methods.jpq.train_jpq import jpq, train_jpq

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.methods.pefa.small import ENCODER, ITEMS, make_base, make_clicks, vector
 from vizsla.artifacts.artifact import load
 from vizsla.errors import InputError
-from vizsla.learning.significance import best_harmless
+from vizsla.learning import selection as rules
 from vizsla.methods.pefa import pefa, pefa_max, pefa_xs
 
 QUERIES = [f"ask {n}" for n in range(12)]
@@ -126,9 +126,9 @@ def test_a_gain_for_one_kind_of_query_does_not_pay_for_a_loss_of_the_other():
     base = {"weight": 1.0, "all": 0.50, "warm": 0.5, "cold": 0.5}
     lopsided = {"weight": 0.1, "all": 0.60, "warm": 0.8, "cold": 0.4}
     fair = {"weight": 0.5, "all": 0.55, "warm": 0.6, "cold": 0.5}
-    assert best_harmless([base, lopsided, fair], base=0) == 2
-    assert best_harmless([lopsided, base], base=1) == 1
-    assert best_harmless([fair, lopsided]) == 1  # nothing to lose against
+    assert rules.harmless(0)([base, lopsided, fair], []) == 2
+    assert rules.harmless(1)([lopsided, base], []) == 1
+    assert rules.harmless()([fair, lopsided], []) == 1  # nothing to lose against
 
 
 def test_explanation_adds_up_and_names_the_voters():

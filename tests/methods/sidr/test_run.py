@@ -21,7 +21,7 @@ from vizsla.methods.sidr.train_sidr import (
     begun_model,
     chosen_item_scale,
 )
-from vizsla.methods.sidr.trainer import SidrRun, SidrTraining
+from vizsla.methods.sidr.trainer import SidrTraining, sidr_loop
 from vizsla.methods.sidr.training_data import learned_table, prepared, unseen_rows
 from vizsla.methods.tokens.learner import ClickMatrix
 
@@ -170,7 +170,7 @@ def test_the_best_epoch_is_kept_and_a_worse_one_ends_it(ready, qualities, best, 
         return look(*given)
 
     held.measured = measured
-    SidrRun(training, held, key="").run()
+    sidr_loop(training, held, key="").run()
     assert held.looks == looks
     assert (training.model.bias.detach().numpy() == biases[best]).all()
     assert len({bias.tobytes() for bias in biases}) == looks

@@ -78,9 +78,9 @@ def test_a_stopped_run_goes_on_to_the_same_result(trained, tmp_path, monkeypatch
 
     def stop(one):
         if one.step == 4:
-            raise KeyboardInterrupt
+            raise RuntimeError
 
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(RuntimeError):
         train_sidr(tiny_base(), dataset(), model_folder(), checkpoint=tmp_path / "c", watch=stop, **FAST)
     steps = []
     resumed = train_sidr(
@@ -91,8 +91,17 @@ def test_a_stopped_run_goes_on_to_the_same_result(trained, tmp_path, monkeypatch
         watch=lambda w: steps.append(w.step),
         **FAST,
     )
-    assert steps[0] == 4  # step 4 was not saved before the break
+    assert steps[0] == 5  # step 4 was saved before the break
     assert resumed.encoder.fingerprint == trained[0].encoder.fingerprint
+
+
+def test_ctrl_c_keeps_the_best_epoch_so_far():
+    def stop(one):
+        if len(one.held_out) > 1:
+            raise KeyboardInterrupt
+
+    stopped = train_sidr(tiny_base(), dataset(), model_folder(), watch=stop, **FAST)
+    assert len(stopped("fig auto", k=3).ids[0]) == 3
 
 
 def test_a_checkpoint_of_other_settings_is_refused(tmp_path):

@@ -11,11 +11,11 @@ from vizsla.core.candidates import Candidates
 from vizsla.encoders.token_table import TokenTable
 from vizsla.errors import InputError
 from vizsla.learning import train_tokens
-from vizsla.learning.selection import ChoiceWarning, Judge
+from vizsla.learning.selection import ChoiceWarning, Judge, harmless_to_cold
 from vizsla.learning.splits import MAX_TABLE_SPLITS, table_splits
 from vizsla.methods.tokens.learner import STRANGERS, ClickMatrix, LearningSettings, begun, items_met, softmax_loss
 from vizsla.methods.tokens.model import TokenRetriever, idf
-from vizsla.methods.tokens.tuning import chosen_b, chosen_epochs, harmless_best
+from vizsla.methods.tokens.tuning import chosen_b, chosen_epochs
 from vizsla.text.bag_of_words import BagOfWords
 
 THINGS = ["car", "boat", "train", "plane", "tram", "bike", "truck", "ferry"]
@@ -141,9 +141,9 @@ def test_an_epoch_that_surely_harms_cold_queries_is_not_taken():
     harsh[~judge.cold] += 0.5
     harsh[judge.cold] -= 0.02
     assert judge.quality(harsh) > judge.quality(kind) > judge.quality(before)
-    assert harmless_best(judge, [before, kind, harsh]) == 1
-    assert harmless_best(judge, [before, harsh + np.where(judge.cold, 0.07, 0)]) == 1
-    assert harmless_best(judge, [before, before - 0.1]) == 0
+    assert harmless_to_cold(judge)([], np.stack([before, kind, harsh])) == 1
+    assert harmless_to_cold(judge)([], np.stack([before, harsh + np.where(judge.cold, 0.07, 0)])) == 1
+    assert harmless_to_cold(judge)([], np.stack([before, before - 0.1])) == 0
 
 
 def misleading(count: int = 300) -> Dataset:

@@ -52,10 +52,10 @@ def anchor_queries(
     dataset : Dataset
         Queries with clicks, and items.
     count : int
-        How many, at most.
+        How many anchor queries, at most.
     how : {"random", "clicks", "clusters", "pseudo"}
-        "clicks": the most clicked. "clusters": those nearest to the centers of k-means over the encoder's vectors.
-        "pseudo": runs of words out of item texts.
+        How they are chosen. "clicks": the most clicked. "clusters": those nearest to the centers of k-means over the
+        encoder's vectors. "pseudo": runs of words out of item texts.
     encoder : Encoder, optional
         For "clusters": a dense one.
     seed : int

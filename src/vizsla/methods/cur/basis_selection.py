@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from time import perf_counter
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,10 +14,11 @@ from vizsla.base.queries import Queries
 from vizsla.base.retriever import Retriever
 from vizsla.compose.id_alignment import ReindexedPart
 from vizsla.core.strings import Strings
+from vizsla.learning.selection import choose, highest
 from vizsla.methods.cur.components import prior_scores
 from vizsla.methods.cur.plan import Plan, best_places, spend
 from vizsla.methods.cur.residual_model import BASES, ResidualFit, decomposed
-from vizsla.typing import Float32Array
+from vizsla.typing import Float32Array, Float64Array
 
 RANKS = (32, 64, 128, 256)
 RIDGES = (0.03, 0.1, 0.3, 1.0)
@@ -85,34 +86,41 @@ def choose_fit(scores: Float32Array, own: Float32Array, plan: Plan, tried: Tried
     usable, lowered = usable_ranks(len(scores), ranks), sorted(ridges, reverse=True)
     middling = usable[len(usable) // 2], lowered[len(lowered) // 2]
     basis = bases[0] if len(bases) == 1 else _better_basis(scores, own, plan, bases, middling)
-    totals = _recalls(scores, own, plan, basis, [(rank, ridge) for rank in usable for ridge in lowered], LEFT_OUT)
-    (rank, ridge), best = max(totals.items(), key=lambda entry: round(entry[1], 6))
+    grid = [(rank, ridge) for rank in usable for ridge in lowered]
+    values = _recalls(scores, own, plan, basis, grid, LEFT_OUT)
+    best = _best(grid, values)
+    rank, ridge = grid[best]
     kept = rank if rank in ranks else len(scores)  # all that a fold had: so all that there are
-    return BasisChoice(basis, kept, ridge, best / min(FOLDS, len(scores)))
+    return BasisChoice(basis, kept, ridge, float(values[best].sum()) / min(FOLDS, len(scores)))
 
 
 def _better_basis(
     scores: Float32Array, own: Float32Array, plan: Plan, bases: tuple[str, ...], at: tuple[int, float]
 ) -> str:
-    found = [_recalls(scores, own, plan, each, [at], LEFT_OUT_FOR_BASIS)[at] for each in bases]
-    return bases[int(np.argmax(np.round(found, 6)))]
+    values = [_recalls(scores, own, plan, each, [at], LEFT_OUT_FOR_BASIS)[0] for each in bases]
+    return bases[_best(bases, values)]
+
+
+def _best(tried: Sequence[Any], values: list[Float64Array]) -> int:
+    """Return which setting finds most over all folds."""
+    return choose([{"tried": each} for each in tried], values, measure="recall", rule=highest()).best
 
 
 def _recalls(
-    scores: Float32Array, own: Float32Array, plan: Plan, basis: str, tried: Iterable[tuple[int, float]], left_out: int
-) -> dict[tuple[int, float], float]:
-    """Return what each rank and ridge finds, added up over the folds."""
-    totals = dict.fromkeys(tried, 0.0)
-    most = max(rank for rank, _ in totals)
+    scores: Float32Array, own: Float32Array, plan: Plan, basis: str, tried: list[tuple[int, float]], left_out: int
+) -> list[Float64Array]:
+    """Return what each rank and ridge finds, fold by fold."""
+    found: list[list[float]] = [[] for _ in tried]
+    most = max(rank for rank, _ in tried)
     for fold in np.array_split(np.arange(len(scores)), FOLDS):
         rest, asked = np.setdiff1d(np.arange(len(scores)), fold), fold[:left_out]
         if not len(rest) or not len(asked):
             continue
         parts = decomposed(scores[rest], own[rest], most, basis)
-        fits = {rank: parts.fit(rank, 1.0) for rank, _ in totals}
-        for rank, ridge in totals:
-            totals[rank, ridge] += recall_of(fits[rank].with_ridge(ridge), scores[asked], own[asked], plan)
-    return totals
+        fits = {rank: parts.fit(rank, 1.0) for rank, _ in tried}
+        for values, (rank, ridge) in zip(found, tried, strict=True):
+            values.append(recall_of(fits[rank].with_ridge(ridge), scores[asked], own[asked], plan))
+    return [np.array(values, np.float64) for values in found]
 
 
 def usable_ranks(anchors: int, ranks: tuple[int, ...] = RANKS) -> list[int]:

@@ -16,7 +16,8 @@ from vizsla.core.strings import Strings
 from vizsla.core.validation import is_iterable, user_stacklevel, validate_args
 from vizsla.data.dataset import Dataset
 from vizsla.errors import InputError, check_positive
-from vizsla.learning.selection import FEWEST, KINDS, Choice, ChoiceWarning, Judge
+from vizsla.learning.query_mix import QUERY_KINDS
+from vizsla.learning.selection import MIN_QUERIES, Choice, ChoiceWarning, Judge, choose
 from vizsla.learning.splits import Holdout, TooFewClicksError, draw_holdout
 from vizsla.methods.cold_items import ColdItemBoost
 from vizsla.methods.fusion.candidate_pool import MEASURE, RANKS, CandidatePool, make_pool
@@ -117,7 +118,7 @@ def fuse(
         knows, it looks better than it is. One whose `recipe` is unknown must be given as a function.
     dataset : Dataset
         Its clicks are what is chosen by; they should be those that the parts have learned from.
-    cold : float or "auto"
+    cold : float in [0, 1] or "auto"
         The share of queries to come whose items have no clicks yet; weights are chosen for it. "auto" is what the log
         predicts, by its latest clicks where these have times; see `vizsla.learning.query_mix.predicted_mix`.
     depth : int
@@ -174,7 +175,7 @@ def learn_fusion(
     clock.append(process_time())
     judge = Judge(fold.kinds, fold.mix.shares)
     # Where no part learns from clicks, or one kind of query is missing, nothing says that the others are too low.
-    both = min(judge.counts["warm"], judge.counts["cold"]) >= FEWEST
+    both = min(judge.counts["warm"], judge.counts["cold"]) >= MIN_QUERIES
     learners = [both and twin is not part for twin, part in zip(twins, given, strict=True)]
     pool = _pool(twins, fold, dataset, depth=depth, lift=any(learners), threads=threads)
     clock.append(process_time())
@@ -187,7 +188,7 @@ def learn_fusion(
     return LearnedFusion(
         _composed(trials[best], given, dataset, pool.rules, depth=depth),
         names,
-        _choice(trials, measured, best, judge),
+        choose([_named(trial) for trial in trials], measured, judge, measure=MEASURE, rule=lambda *_: best),
         _gains(names, tried, selected.honest, judge),
         said_of(names, trials, measured, selected, mix=fold.mix),
         seconds,
@@ -226,14 +227,8 @@ def _pool(
     return make_pool(twins, fold.texts, wanted, depth=depth, unclicked=without, threads=threads)
 
 
-def _choice(trials: list[FusionTrial], measured: list[Float64Array], best: int, judge: Judge) -> Choice:
-    said = [
-        {"normalization": trial.how, "weights": list(trial.weights), "lift": trial.lift}
-        | {kind: judge.quality(values, kind) for kind in KINDS}
-        for trial, values in zip(trials, measured, strict=True)
-    ]
-    counts = judge.counts
-    return Choice(MEASURE, counts["cold"], counts["warm"], said, best, counts["repeated"])
+def _named(trial: FusionTrial) -> dict[str, Any]:
+    return {"normalization": trial.how, "weights": list(trial.weights), "lift": trial.lift}
 
 
 def _gains(
@@ -241,7 +236,7 @@ def _gains(
 ) -> list[dict[str, Any]]:
     gains = []
     for at, name in enumerate(names):
-        for kind in KINDS:
+        for kind in judge.reported:
             gain = judge.gain(values, tried[alone(at, len(names))], kind)
             gains.append({"part": name, "queries": kind, "gain": gain.mean, "error": gain.error, "p": gain.p})
     return gains
@@ -253,6 +248,6 @@ def _equal_sum(names: list[str], given: list[Part], dataset: Dataset, problem: s
     said = f"{problem} This is {summed}: weigh them yourself, or add clicks."
     warnings.warn(said, ChoiceWarning, stacklevel=user_stacklevel())
     trial = FusionTrial(EQUAL, (1 / len(given),) * len(given))
-    tried = {"normalization": trial.how, "weights": list(trial.weights), "lift": 0.0} | dict.fromkeys(KINDS, 0.0)
+    tried = _named(trial) | dict.fromkeys(("all", *QUERY_KINDS), 0.0)
     joined = trial.composed([built_part(part, dataset) for part in given], [{}] * len(given), depth=depth)
     return LearnedFusion(joined, names, Choice(MEASURE, 0, 0, [tried], 0), [], said, {})

@@ -10,20 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vizsla.learning.query_mix import Mix
-from vizsla.learning.selection import FEWEST, Gain, Judge
+from vizsla.learning.selection import FUSION_ERRORS, KIND_LOSS_ERRORS, MIN_QUERIES, ROUNDING, Gain, Judge
 from vizsla.learning.splits import stratified_folds
 from vizsla.methods.fusion.candidate_pool import MEASURE
 from vizsla.methods.fusion.scaling import NONE, FusionTrial
 from vizsla.typing import Float64Array
-
-SURE = 2.0
-"""So many standard errors must a sum be better than the best part, and one of more parts than one of fewer."""
-TOLERATED = 1.0
-"""So many standard errors may a sum be behind the best part of a kind of query. To tolerate none would give away what
-the other kind gains for what is often chance."""
-
-ROUNDING = 1e-9
-"""A mean difference nearer to 0 than this is none."""
 
 Rank = tuple[float, float]
 
@@ -66,9 +57,9 @@ class SignificanceRule:
 
     def _losing(self, measured: NDArray[np.float64], best: Float64Array, kind: str) -> NDArray[np.bool_]:
         """Return which rows lose on a kind of query, as `is_loss` says of one."""
-        if 0 < self.judge.counts[kind] < FEWEST:
+        if 0 < self.judge.counts[kind] < MIN_QUERIES:
             return np.asarray(self.judge.qualities(measured - best, kind) < -ROUNDING)
-        return np.asarray(self.judge.errors(measured, best, kind) <= -TOLERATED)
+        return np.asarray(self.judge.errors(measured, best, kind) <= -KIND_LOSS_ERRORS)
 
     def losses(self, values: Float64Array) -> dict[str, Gain]:
         """Return by how much it loses to the best part, for the kinds of query on which it does."""
@@ -88,15 +79,15 @@ class SignificanceRule:
     def replaces(self, other: Float64Array, stands: Float64Array) -> bool:
         """Whether the other is surely better than what stands, or is behind on fewer kinds and on average no worse."""
         gain, fewer = self.judge.gain(other, stands), len(self.losses(stands)) - len(self.losses(other))
-        return gain.errors > SURE if not fewer else fewer > 0 and gain.mean >= 0
+        return gain.errors > FUSION_ERRORS if not fewer else fewer > 0 and gain.mean >= 0
 
 
 def is_sound(judge: Judge, values: Float64Array, part: Float64Array) -> bool:
     """Whether a sum may take the place of the best part.
 
     The lower confidence bound of its gain must be above 0 over all queries to come, and on each kind that makes up a
-    tenth of them or more it may be behind by less than a standard error; where fewer than `FEWEST` queries of such a
-    kind were held out it must not be behind at all, and where none was, nothing is known and the part stays.
+    tenth of them or more it may be behind by less than a standard error; where fewer than `MIN_QUERIES` queries of such
+    a kind were held out it must not be behind at all, and where none was, nothing is known and the part stays.
 
     Examples
     --------
@@ -105,7 +96,7 @@ def is_sound(judge: Judge, values: Float64Array, part: Float64Array) -> bool:
     >>> is_sound(judge, part + np.tile([0.0, 0.1], 40), part), is_sound(judge, part, part)
     (True, False)
     """
-    if judge.gain(values, part).errors <= SURE or not_held_out(judge):
+    if judge.gain(values, part).errors <= FUSION_ERRORS or not_held_out(judge):
         return False
     return not any(is_loss(judge.gain(values, part, kind)) for kind in judge.common)
 
@@ -118,7 +109,7 @@ def is_loss(gain: Gain) -> bool:
     >>> [is_loss(Gain(mean, 0.05, queries)) for mean, queries in [(-0.02, 40), (-0.06, 40), (-0.02, 20), (0.0, 20)]]
     [False, True, True, False]
     """
-    return gain.mean < -ROUNDING if 0 < gain.queries < FEWEST else gain.errors <= -TOLERATED
+    return gain.mean < -ROUNDING if 0 < gain.queries < MIN_QUERIES else gain.errors <= -KIND_LOSS_ERRORS
 
 
 def not_held_out(judge: Judge) -> tuple[str, ...]:
@@ -341,7 +332,7 @@ def said_of(
         said.append(f"Without the lift, {_named(names, trials[selected.level])} would stand, with {_gain(gain)}.")
     for kind, gain in selected.standing.losses(values).items():
         said.append(f"On {kind} queries it has {_gain(gain)} against the part that is best there.")
-    return " ".join(said if len(values) >= FEWEST else [*said, f"Below {FEWEST} queries nothing is sure."])
+    return " ".join(said if len(values) >= MIN_QUERIES else [*said, f"Below {MIN_QUERIES} queries nothing is sure."])
 
 
 def _quality(judge: Judge, values: Float64Array, mix: Mix) -> str:

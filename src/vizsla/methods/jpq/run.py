@@ -2,44 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from vizsla.indexes.pq.pq_index import PqIndex
-from vizsla.learning.checkpoints import TrainingState
-from vizsla.learning.selection import Choice
+from vizsla.learning.loop import Evaluation, TrainingLoop, Watch
+from vizsla.learning.selection import Choice, balanced, choose, harmless
 from vizsla.methods.jpq.query_adapter import Adapter, QuerySide
 from vizsla.methods.jpq.settings import JpqSettings
 from vizsla.methods.jpq.trainer import JpqTraining
 from vizsla.methods.jpq.training_data import MEASURE, HeldOutClicks, JpqTrainingData, JpqTrial
 from vizsla.typing import Float32Array, Float64Array
-
-
-class JpqProgress(NamedTuple):
-    """What a training reports after every step, and again when held-out clicks were looked at.
-
-    Attributes
-    ----------
-    phase : str
-        What is being trained: "trial, share 0.5", or "all clicks".
-    step, steps : int
-        How far it is.
-    loss : float
-        Of the last step.
-    held_out : dict
-        The measure of the last evaluation of the phase, with its best handicap: "all", "warm", "cold"; empty before it.
-    """
-
-    phase: str
-    step: int
-    steps: int
-    loss: float
-    held_out: dict[str, float]
-
-
-Watch = Callable[[JpqProgress], None]
 
 
 class Trained(NamedTuple):
@@ -138,8 +113,12 @@ class JpqRun:
 
     def _choice_from(self, first: int, trial: JpqTrial) -> Choice:
         """Choose among the trials from one on; the first of all is what stands."""
-        how: Any = {"measure": MEASURE, "base": None if first else 0, "against": trial.against}
-        return Choice.among(self.trials[first:], self.measured[first:], trial.held.cold, **how)
+        cold, against = trial.held.cold, trial.against
+        rule = harmless(None if first else 0)
+        if against is not None and len(cold):
+            sides = {"warm": ~cold, "cold": cold}
+            rule = balanced({kind: float(against[own].mean()) for kind, own in sides.items() if own.any()})
+        return choose(self.trials[first:], self.measured[first:], cold, measure=MEASURE, rule=rule)
 
     def _chosen(self, trial: JpqTrial) -> JpqSettings:
         """Train with each share on what is left, and look at the held-out queries after every epoch."""
@@ -158,37 +137,26 @@ class JpqRun:
 
     def _train(self, training: JpqTraining, phase: str, epochs: int, *, held: HeldOutClicks | None = None) -> None:
         """Train so many epochs, from a checkpoint if there is one; with `held`, measure after each and stop early."""
-        self._last_held_out = {}
-        measured = self._resumed(training, phase, held)
-        while training.steps_done < epochs * training.steps_an_epoch and not self._falls(measured):
-            for loss in training.epoch():
-                self._watched(training, phase, loss)
-            if held is not None:
-                found = held.measured(training, self.handicaps)
-                measured += found
-                self._note(training.steps_done // training.steps_an_epoch, found, training)
-                self._watched(training, phase, loss)
+
+        def evaluated(number: int, values: Evaluation | None, *, current: bool) -> None:
+            if values is not None:
+                self._note(number, values, training, current=current)
+                loop.kinds = self._last_held_out
             elif self.trial is None:
                 self.best = _trained(training)  # nothing to compare by: the last whole epoch is the best so far
-            if self.checkpoint is not None:
-                training.state(measured).save(self.checkpoint / phase.replace(", ", "-"), overwrite=True)
 
-    def _resumed(self, training: JpqTraining, phase: str, held: HeldOutClicks | None) -> list[Float64Array]:
-        """Go on from the phase's checkpoint, and note again what was measured before it."""
-        path = None if self.checkpoint is None else self.checkpoint / phase.replace(", ", "-")
-        if path is None or not path.exists():
-            return []
-        state = TrainingState.load(path, mmap=False)
-        training.resume(state)
-        measured = list(state.measured)
-        if held is not None:
-            epochs = list(batched(measured, len(self.handicaps)))
-            for epoch, values in enumerate(epochs, 1):
-                # Of earlier epochs only what was measured is left.
-                self._note(epoch, values, training, kept=epoch == len(epochs))
-        return measured
+        self._last_held_out = {}
+        loop = TrainingLoop(
+            training, key=training.key if self.checkpoint else "", phase=phase, rows=len(self.handicaps),
+            keep_best=False, measure_first=False,
+            measure=None if held is None else lambda: held.measured(training, self.handicaps),
+            quality=lambda values: max(float(one.mean()) for one in values),
+            last_step=epochs * training.steps_per_epoch, evaluated=evaluated, watch=self.watch,
+            checkpoint=None if self.checkpoint is None else self.checkpoint / phase.replace(", ", "-"),
+        )  # fmt: skip
+        loop.run()
 
-    def _note(self, epochs: int, values: Sequence[Float64Array], training: JpqTraining, *, kept: bool = True) -> None:
+    def _note(self, epochs: int, values: Evaluation, training: JpqTraining, *, current: bool = True) -> None:
         """Remember a trial of every handicap, and what was trained if nothing before was better."""
         share, before = training.settings.share, len(self.trials)
         self.trials += [{"share": share, "epochs": epochs, "handicap": handicap} for handicap in self.handicaps]
@@ -198,26 +166,11 @@ class JpqRun:
         if choice is not None and self.trial is not None:
             chosen = self._choice_from(before, self.trial).chosen
             self._last_held_out = {name: chosen[name] for name in ("all", "warm", "cold") if name in chosen}
-        if kept and best >= before:
+        if current and best >= before:  # of earlier epochs of a checkpoint only what was measured is left
             self.best = _trained(training, self.trials[best]["handicap"])
-
-    def _falls(self, measured: Sequence[Float64Array]) -> bool:
-        """Say whether the last epoch's held-out queries did worse than those of the epoch before."""
-        best = [max(float(values.mean()) for values in epoch) for epoch in batched(measured, len(self.handicaps))]
-        return len(best) > 1 and best[-1] < best[-2]
-
-    def _watched(self, training: JpqTraining, phase: str, loss: float) -> None:
-        if self.watch is not None:
-            self.watch(JpqProgress(phase, training.steps_done, training.steps, loss, self._last_held_out))
 
 
 def _trained(training: JpqTraining, handicap: float | None = None) -> Trained:
     settings = training.settings if handicap is None else replace(training.settings, handicap=handicap)
     weight = training.mark_weight(settings.handicap)
     return Trained(training.index, training.scores.centroids.copy(), training.query_side(), weight, settings)
-
-
-def batched(measured: Sequence[Float64Array], size: int) -> Iterator[Sequence[Float64Array]]:
-    """Yield what was measured an epoch at a time."""
-    for first in range(0, len(measured), size):
-        yield measured[first : first + size]

@@ -35,7 +35,7 @@ class JpqSettings:
     epochs : int
         Passes over the queries that the schedule plans for.
     stop : int, optional
-        After how many of them training ends; None: after all.
+        After how many epochs training ends; after all unless given.
     loss : {"softmax", "lambdarank", "ranknet", "hinge"}
         What clicks are learned by.
     stage : {"negatives", "loss", "centroids", "distillation"}
@@ -47,8 +47,10 @@ class JpqSettings:
         Best irrelevant items that a step looks at, searched anew with what the step before it left.
     depth : int
         Best items of the teacher, and of the student, whose shares are distilled.
-    adapter_rate, centroid_rate : float
-        Learning rates.
+    adapter_rate : float
+        Learning rate of the query side.
+    centroid_rate : float
+        Learning rate of the centroids.
     sharpness : float
         What a score's typical spread counts in the losses: larger numbers look at the top alone.
     imagined : float

@@ -24,12 +24,13 @@ from vizsla.indexes.pq.click_flag import marked_index
 from vizsla.indexes.pq.pq_index import ROUNDS, PqIndex
 from vizsla.learning.clicks import ClickLog
 from vizsla.learning.data import pseudo_queries
+from vizsla.learning.loop import Watch
 from vizsla.learning.selection import ChoiceWarning
 from vizsla.learning.splits import COLD_SHARE, LogSplit, log_splits, too_few, too_few_message
 from vizsla.methods.dense import Dense
 from vizsla.methods.jpq.model import Jpq
 from vizsla.methods.jpq.query_adapter import RATE, QueryModel, holding_back
-from vizsla.methods.jpq.run import JpqRun, Trained, Watch
+from vizsla.methods.jpq.run import JpqRun, Trained
 from vizsla.methods.jpq.settings import PAPER_RATE, STAGES, JpqSettings, paper_numbers
 from vizsla.methods.jpq.training_data import (
     HeldOutClicks,
@@ -105,7 +106,7 @@ def train_jpq(
         After how many epochs the codes of clicked items are chosen anew; see `JpqSettings`. "auto" is 1 where items
         have at most 8 bytes, there are clicks, `stage` is the last one and no transformer learns; elsewhere, and with
         `paper`, it is 0: codes stay as they are.
-    cold : float
+    cold : float in [0, 1]
         The share of queries to come whose items have no clicks yet.
     paper : bool
         Begin with the paper's numbers for the index's sub-spaces instead of ours: LambdaRank, 200 negatives, batches of
@@ -113,7 +114,7 @@ def train_jpq(
     checkpoint : path, optional
         A folder for the state after every epoch; the same call goes on from it.
     watch : callable, optional
-        Called with a `Watched` after every step, and again when held-out clicks were looked at.
+        Called with a `TrainingProgress` after every step.
     threads : int
         How many queries the teacher answers at a time.
     **settings

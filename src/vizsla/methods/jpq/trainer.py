@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,17 +14,17 @@ from vizsla._internal.lazy import cached_property
 from vizsla.errors import FormatError, InputError
 from vizsla.indexes.pq.click_flag import mark_length, marked_centroids
 from vizsla.indexes.pq.pq_index import PqIndex
-from vizsla.learning.checkpoints import TrainingState
 from vizsla.learning.code_scores import CodeScores, QueryTables, VectorScores
 from vizsla.learning.data import Positives, union
 from vizsla.learning.distillation import Teacher, distillation, log_shares
+from vizsla.learning.loop import Training, TrainingState
 from vizsla.learning.losses import LOSSES, in_pieces
 from vizsla.learning.negatives import ImaginedQueries, live_search
 from vizsla.learning.optimizers import AdamW, clipped, rate_factor
 from vizsla.learning.recoding import Seen, recoded
 from vizsla.learning.torch_encoder import TorchQueryEncoder
 from vizsla.methods.jpq.settings import JpqSettings
-from vizsla.typing import Float32Array, Int32Array
+from vizsla.typing import Float32Array, Int32Array, Int64Array
 
 PIECE = 256
 """Queries that are looked at together."""
@@ -41,7 +41,7 @@ def seen_of_clicked(training: JpqTraining) -> Seen:
     return Seen.joined([_seen_by(training, asked[at : at + PIECE], clicked) for at in range(0, len(asked), PIECE)])
 
 
-def _seen_by(training: JpqTraining, numbers: NDArray[np.int64], clicked: NDArray[np.bool_]) -> Seen:
+def _seen_by(training: JpqTraining, numbers: Int64Array, clicked: NDArray[np.bool_]) -> Seen:
     """Return the same by some queries, and by as many imagined ones as a step has beside them."""
     pick = np.random.default_rng([training.settings.seed, 2, training.steps_done, int(numbers[0])])
     asked, parts = training.losses(numbers, training.looked_at(numbers), pick)
@@ -84,7 +84,7 @@ class LossPart(NamedTuple):
     queries: int
 
 
-class JpqTraining:
+class JpqTraining(Training):
     """Trains an adapter on query vectors together with the centroids of coded items.
 
     Codes stay as they are, unless `JpqSettings.recodings` lets those of clicked items follow.
@@ -116,9 +116,10 @@ class JpqTraining:
         teacher: Teacher | None = None,
         vectors: Float32Array | None = None,
     ):
+        super().__init__(settings, len(rows))
         self.index = self.start = index
         self.dim, self.marked = rows.shape[1], index.dim > rows.shape[1]
-        self.rows, self.settings, self.teacher = widened(rows, self.marked), settings, teacher
+        self.rows, self.teacher = widened(rows, self.marked), teacher
         self.relevant = _without_clicks(len(rows)) if relevant is None else relevant
         self._check(index, relevant, vectors)
         self.scores = CodeScores.of_index(index)
@@ -126,33 +127,17 @@ class JpqTraining:
         self.imagined = self._imagined(index, vectors)
         self.adapter = AdamW(self.scores.adapter, rate=settings.adapter_rate, decay=settings.decay)
         self.centroids = AdamW(self.scores.centroids, rate=settings.centroid_rate, decay=settings.decay)
-        self.steps_done = 0
         self.spread = self._spread()
         self.scale = settings.sharpness / self.spread
         self._mark_length = mark_length(index) if self.marked else 1.0
 
-    @property
-    def steps(self) -> int:
-        """How many steps the schedule plans for."""
-        return self.steps_an_epoch * self.settings.epochs
-
-    @property
-    def steps_an_epoch(self) -> int:
-        """How many batches the queries make."""
-        return -(-len(self.rows) // self.settings.batch)
-
-    def epoch(self) -> Iterator[float]:
-        """Take the steps of the epoch that is under way, or of the next; yield each one's loss."""
-        number, at = divmod(self.steps_done, self.steps_an_epoch)
-        if at == 0 and 0 < number <= self.settings.recodings:
+    def _begin_epoch(self, number: int) -> None:
+        if 0 < number <= self.settings.recodings:
             self.recode()
-        # The order depends on seed and epoch alone, so that a resumed run takes the very same steps.
-        order = np.random.default_rng([self.settings.seed, number]).permutation(len(self.rows))
-        for first in range(at * self.settings.batch, len(order), self.settings.batch):
-            yield self.step(np.sort(order[first : first + self.settings.batch]))
 
-    def step(self, numbers: NDArray[np.int64]) -> float:
+    def step(self, numbers: Int64Array) -> float:
         """Learn from these queries; return their loss before the step."""
+        numbers = np.sort(numbers)
         pick = np.random.default_rng([self.settings.seed, 1, self.steps_done])
         asked, parts = self.losses(numbers, self._encoded(numbers), pick)
         items = np.concatenate([part.items for part in parts], axis=1)
@@ -173,7 +158,7 @@ class JpqTraining:
         self.index = self.index.with_codes(codes)
         self.scores.take_codes(self.index)
 
-    def looked_at(self, numbers: NDArray[np.int64]) -> Float32Array:
+    def looked_at(self, numbers: Int64Array) -> Float32Array:
         """Return the vectors of these queries as they are now, where nothing is learned from them."""
         return self.rows[numbers, : self.dim]
 
@@ -188,7 +173,7 @@ class JpqTraining:
         return by_centroid
 
     def losses(
-        self, numbers: NDArray[np.int64], rows: Float32Array, pick: np.random.Generator
+        self, numbers: Int64Array, rows: Float32Array, pick: np.random.Generator
     ) -> tuple[QueryTables, list[LossPart]]:
         """Return queries as they are asked, the given ones first, and what makes up their loss."""
         rows, relevant = self._batch(numbers, rows, pick)
@@ -222,22 +207,18 @@ class JpqTraining:
         """Return a copy of what the query side has learned."""
         return self.scores.adapter[: self.dim, : self.dim].copy()
 
-    def state(self, measured: Sequence[NDArray[np.float64]] = ()) -> TrainingState:
-        """Return a checkpoint."""
+    def state(self) -> dict[str, Float32Array]:
+        """Return what a checkpoint holds."""
         arrays = {}
         for name, moved in self._moved().items():
             arrays[name] = moved.parameters
             arrays |= {f"{name}_{moment}": values for moment, values in moved.state().items()}
         if self.settings.recodings:
             arrays["codes"] = self.scores.codes.astype(np.float32)
-        flat = {name: values.reshape(-1).copy() for name, values in arrays.items()}
-        rows = np.array(measured, np.float64) if len(measured) else np.zeros((0, 0))
-        return TrainingState(self.key, self.steps_done, flat, rows)
+        return {name: values.reshape(-1).copy() for name, values in arrays.items()}
 
     def resume(self, state: TrainingState) -> None:
         """Go on from a checkpoint of this very training: its next steps are, bit for bit, those it would have taken."""
-        if state.key != self.key:
-            raise InputError("`checkpoint` must be of a training with these settings and data. Got another: remove it.")
         for name, moved in self._moved().items():
             shape = moved.parameters.shape
             moved.parameters[...] = state.array(name, shape)
@@ -270,12 +251,12 @@ class JpqTraining:
         """Whose scores the loss is of."""
         return self.original if self.original is not None and self.settings.stage == "negatives" else self.scores
 
-    def _encoded(self, numbers: NDArray[np.int64]) -> Float32Array:
+    def _encoded(self, numbers: Int64Array) -> Float32Array:
         """Return the vectors of these queries as they are now."""
         return self.rows[numbers, : self.dim]
 
     def _batch(
-        self, numbers: NDArray[np.int64], rows: Float32Array, pick: np.random.Generator
+        self, numbers: Int64Array, rows: Float32Array, pick: np.random.Generator
     ) -> tuple[Float32Array, Positives]:
         """Return these queries and their clicks: real ones first, imagined ones after them."""
         relevant = self.relevant.take(numbers).narrowed()
@@ -296,7 +277,7 @@ class JpqTraining:
         return LossPart(share * found.loss, items, share * self.scale * by_score, share, len(items))
 
     def _distilled(
-        self, numbers: NDArray[np.int64], asked: QueryTables, relevant: Positives, negatives: Int32Array, share: float
+        self, numbers: Int64Array, asked: QueryTables, relevant: Positives, negatives: Int32Array, share: float
     ) -> LossPart:
         if self.teacher is None:
             raise InputError("`teacher` must be given where distillation has a share. Got None.")
@@ -375,10 +356,9 @@ class ModelTraining(JpqTraining):
         """Return a copy of the model's weights."""
         return self.model.weights()
 
-    def state(self, measured: Sequence[NDArray[np.float64]] = ()) -> TrainingState:
-        """Return a checkpoint."""
-        state = super().state(measured)
-        return TrainingState(state.key, state.steps, state.arrays | self.model.state(), state.measured)
+    def state(self) -> dict[str, Float32Array]:
+        """Return what a checkpoint holds."""
+        return super().state() | self.model.state()
 
     def resume(self, state: TrainingState) -> None:
         """Go on from a checkpoint of this very training."""
@@ -401,9 +381,9 @@ class ModelTraining(JpqTraining):
     def _moved(self) -> dict[str, AdamW]:
         return {"centroids": self.centroids}
 
-    def looked_at(self, numbers: NDArray[np.int64]) -> Float32Array:
+    def looked_at(self, numbers: Int64Array) -> Float32Array:
         """Return the vectors of these queries as the model gives them now, where nothing is learned from them."""
         return self.model.encoded([self.texts[number] for number in numbers.tolist()])
 
-    def _encoded(self, numbers: NDArray[np.int64]) -> Float32Array:
+    def _encoded(self, numbers: Int64Array) -> Float32Array:
         return self.model.rows([self.texts[number] for number in numbers.tolist()])

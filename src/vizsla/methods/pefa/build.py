@@ -20,6 +20,7 @@ from vizsla.indexes.dense_index import DenseIndex
 from vizsla.indexes.pq.pq_index import PqIndex
 from vizsla.learning.clicks import ClickLog
 from vizsla.learning.recency import recent_clicks
+from vizsla.learning.selection import Trial
 from vizsla.learning.splits import COLD_SHARE, too_few
 from vizsla.methods.dense import Dense
 from vizsla.methods.pefa.blending import grown_column_weights, grown_item_rows, grown_log
@@ -33,7 +34,6 @@ from vizsla.methods.pefa.selection import (
     THRESHOLDS,
     XL_WEIGHTS,
     XS_WEIGHTS,
-    Trial,
     calibration_of,
     choose_xl,
     choose_xs,
@@ -80,7 +80,7 @@ def pefa_xs(
     half_life : float, "auto" or None
         Days after which a click weighs half as much, for clicks with times: a Dataset's log, or fourth entries in
         seconds since 1970. "auto" chooses on the latest clicks.
-    cold : float
+    cold : float in [0, 1]
         The share of queries to come whose items have no clicks yet; settings are chosen for it.
     seed : int
         Which clicks are held out to choose by.
@@ -257,7 +257,7 @@ def pefa_xl(
     if not isinstance(encoder, Encoder) or encoder.sparse:
         raise InputError("`encoder` must turn queries into dense vectors; this base has none. Give one.")
     log = ClickLog.of(clicks, base.items, lambda texts: Queries(texts).encoded(encoder))
-    worth = _scale(base, log) if scale == AUTO else number_of("scale", scale)
+    worth = default_scale(base, log) if scale == AUTO else number_of("scale", scale)
     trials = [
         XlSettings(w, k, how, n, worth, least)
         for how in (AGGREGATES if votes == AUTO else (votes,))
@@ -304,7 +304,7 @@ def _neighbors(given: int | str, how: str) -> tuple[int, ...]:
     return NEIGHBORS if how == "mean" else NEIGHBORS[-1:]
 
 
-def _scale(base: Retriever, log: ClickLog) -> float:
+def default_scale(base: Retriever, log: ClickLog) -> float:
     """Return the spread of the base's best scores by that of past queries' similarities among themselves."""
     if base.scale == "inner product" or not len(log):
         return 1.0
@@ -376,7 +376,7 @@ def pefa(
         "max" on held-out clicks.
     half_life : float, "auto" or None
         Days after which a click weighs half as much, for clicks with times. "auto" chooses on the latest clicks.
-    cold : float
+    cold : float in [0, 1]
         The share of queries to come whose items have no clicks yet; settings are chosen for it.
     seed : int
         Which clicks are held out to choose by.

@@ -20,7 +20,7 @@ from vizsla.indexes.inverted import InvertedIndex
 from vizsla.learning.clicks import ClickLog
 from vizsla.learning.matrices import Rows, is_sparse, products
 from vizsla.learning.measures import reciprocal_ranks
-from vizsla.learning.selection import Choice, ChoiceWarning
+from vizsla.learning.selection import Choice, ChoiceWarning, Trial, choose, harmless
 from vizsla.learning.splits import LogSplit, log_splits, too_few_message
 from vizsla.methods.pefa.blending import BlendSquares, KnnCalibration, calibrate, click_vectors, near_sparse
 from vizsla.methods.pefa.options import ITEM_WEIGHT, XlSettings, XsSettings
@@ -53,8 +53,6 @@ LARGEST = 1 << 24
 LOWEST = np.float32(-1e30)
 """Stands for no score; unlike infinity it survives a weight of 0."""
 MEASURE = "MRR@10"
-
-Trial = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -118,7 +116,7 @@ def choose_xs(
     def choice() -> Choice:
         for trial in trials[len(measured) :]:
             measured.append(np.concatenate([one.measured(trial) for one in parts]))
-        return Choice.among(trials, measured, is_cold, measure=MEASURE, base=base_trial(trials))
+        return choose(trials, measured, is_cold, measure=MEASURE, rule=harmless(base_trial(trials)))
 
     first = trials[choice().best]
     if "item_weight" in first:
@@ -242,7 +240,7 @@ def choose_xl(
     measured = [np.concatenate(ranks) for ranks in zip(*by_split, strict=True)]
     is_cold = np.concatenate([split.is_cold for split in splits])
     tried = [_named(trial) for trial in trials]
-    choice = Choice.among(tried, measured, is_cold, measure=MEASURE, base=base_trial(tried))
+    choice = choose(tried, measured, is_cold, measure=MEASURE, rule=harmless(base_trial(tried)))
     return choice, trials[choice.best]
 
 

@@ -264,36 +264,17 @@ class PefaXl(Retriever):
 
     def _explain(self, queries: Queries, item: int, filter: Filter | None) -> Explanation:
         base = self.base._explain(queries, item, filter)
-        shares = [Explanation(base.score, "base", [base])]
-        votes = self._explained_votes(queries, item)
-        total = float(sum(vote.score for vote in votes))
-        if self.settings.votes == "max":
-            total = max((vote.score for vote in votes), default=0.0)
-        if votes:
-            shares.append(Explanation(total, f"clicks, {self.settings.votes} of votes", votes))
-        else:
-            shares.append(Explanation(0.0, "clicks: no near past query led to this item"))
-        if self.settings.weight < 1 and self._clicked[item] and self.settings.threshold:
-            least = -self.settings.worth * self.settings.threshold
-            shares.append(Explanation(least, "threshold: the votes at which an item with clicks keeps its base score"))
-        return Explanation(sum(share.score for share in shares), "base share and click share", shares)
+        return explain_xl(base, self._voters(queries, item), self.settings, clicked=bool(self._clicked[item]))
 
-    def _explained_votes(self, queries: Queries, item: int) -> list[Explanation]:
-        """Return what each of the nearest past queries adds to the item's score."""
+    def _voters(self, queries: Queries, item: int) -> list[tuple[str, float, float]]:
+        """Return text, share and similarity of the nearest past queries that led to the item."""
         if self.index is None or self.settings.weight == 1:
             return []
-        near, how, log = self._neighbors(queries, self.index, 1), self.settings, self.log
+        near, log = self._neighbors(queries, self.index, 1), self.log
         clicks = np.flatnonzero(log.items == item)
         shares = dict(zip(log.rows[clicks].tolist(), log.shares[clicks].tolist(), strict=True))
-        worth = how.worth / (how.neighbors if how.votes == "mean" else 1)
-        return [
-            Explanation(
-                worth * (similar - how.near) * shares[past],
-                f"{log.queries[past]!r}: share {shares[past]:g}, similarity {similar:.4f}",
-            )
-            for past, similar in zip(near.items.tolist(), near._required_scores().tolist(), strict=True)
-            if past in shares and similar > how.near
-        ]
+        found = zip(near.items.tolist(), near._required_scores().tolist(), strict=True)
+        return [(log.queries[past], shares[past], similar) for past, similar in found if past in shares]
 
     def _write(self, writer: ArtifactWriter) -> None:
         choice = None if self.choice is None else self.choice.to_dict()
@@ -318,6 +299,30 @@ class PefaXl(Retriever):
         index = _read_index(reader, log)
         done = None if choice is None else Choice.of(choice)
         return cls(base, read_encoder(reader), log, settings, index, depth=depth, choice=done)
+
+
+def explain_xl(
+    base: Explanation, voters: list[tuple[str, float, float]], settings: XlSettings, *, clicked: bool
+) -> Explanation:
+    """Return the base's share of an item's score and what each past query adds to it: text, share and similarity."""
+    shares = [Explanation(base.score, "base", [base])]
+    worth = settings.worth / (settings.neighbors if settings.votes == "mean" else 1)
+    votes = [
+        Explanation(worth * (similar - settings.near) * share, f"{text!r}: share {share:g}, similarity {similar:.4f}")
+        for text, share, similar in voters
+        if similar > settings.near
+    ]
+    total = float(sum(vote.score for vote in votes))
+    if settings.votes == "max":
+        total = max((vote.score for vote in votes), default=0.0)
+    if votes:
+        shares.append(Explanation(total, f"clicks, {settings.votes} of votes", votes))
+    else:
+        shares.append(Explanation(0.0, "clicks: no near past query led to this item"))
+    if settings.weight < 1 and clicked and settings.threshold:
+        least = -settings.worth * settings.threshold
+        shares.append(Explanation(least, "threshold: the votes at which an item with clicks keeps its base score"))
+    return Explanation(sum(share.score for share in shares), "base share and click share", shares)
 
 
 def query_index(kind: str, log: ClickLog, **options: Any) -> DenseIndex | None:

@@ -48,8 +48,12 @@ class SidrSettings:
     whole_head : bool
         Whether learned items are compared by all tokens, as in the paper, and not only by those that the step's texts
         hold, which costs a fraction.
-    rate, head_rate, bias_rate : float
-        AdamW's steps for the transformer, for the head's matrix, and for its biases and scales.
+    rate : float
+        AdamW's step for the transformer.
+    head_rate : float
+        AdamW's step for the head's matrix.
+    bias_rate : float
+        AdamW's step for the head's biases and scales.
     warm_up : float
         The share of steps over which the rates rise.
     dropout : float

@@ -20,12 +20,12 @@ from vizsla.encoders.sidr import SidrEncoder, sparsified
 from vizsla.encoders.token_table import TokenTable
 from vizsla.errors import InputError
 from vizsla.export.onnx import vocabulary_onnx
-from vizsla.learning.checkpoints import Watch
 from vizsla.learning.distillation import Teacher
-from vizsla.learning.selection import Choice
+from vizsla.learning.loop import Watch
+from vizsla.learning.selection import Choice, choose, harmless
 from vizsla.learning.torch_vocabulary import VocabularyModel, center, train_masked
 from vizsla.methods.sidr.settings import SidrSettings
-from vizsla.methods.sidr.trainer import SidrRun, SidrTraining
+from vizsla.methods.sidr.trainer import MEASURE, SidrTraining, sidr_loop
 from vizsla.methods.sidr.training_data import (
     PART,
     HeldOutQueries,
@@ -122,7 +122,7 @@ def chosen_item_scale(
     measured = [
         asked.clicked.reciprocal_ranks_of(found, scores + np.float32(trial["item_scale"]) * learned) for trial in trials
     ]
-    return Choice.among(trials, measured, asked.cold, measure="MRR@10", base=0)
+    return choose(trials, measured, asked.cold, measure=MEASURE, rule=harmless(0))
 
 
 def _learned_scores(
@@ -166,8 +166,8 @@ def train_sidr(
 
     A transformer's weights are added to those of a table of tokens. They learn to tell clicked items from those that
     beta search finds at that moment, by their tokens and, for some, by vectors of their own (section 3.3 of the paper).
-    A tenth of the queries is held out; the epoch that serves them best is kept. Training needs the extra `neural`,
-    what it returns only `onnx`.
+    A tenth of the queries is held out; the epoch that serves them best is kept, also after Ctrl-C. Training
+    needs the extra `neural`, what it returns only `onnx`.
 
     Parameters
     ----------
@@ -184,7 +184,7 @@ def train_sidr(
     checkpoint : path, optional
         A folder where the state is kept; a run that was stopped goes on from it, to the same result.
     watch : callable, optional
-        Called with a `Watched` after every step.
+        Called with a `TrainingProgress` after every step.
     **settings
         Of `SidrSettings`, such as `epochs` and `seed`.
     """
@@ -199,7 +199,7 @@ def train_sidr(
     held = ready.held if chosen.semi_parametric else None  # beta search judges only what is trained for it
     guides = type(teacher).__name__, None if answers is None else len(answers)
     key = repr((training_key(base, clicked, learner, chosen), *guides))
-    SidrRun(training, held, key=key, checkpoint=path, watch=watch).run()
+    sidr_loop(training, held, key=key, checkpoint=path, watch=watch).run()
     return base.with_table(_encoder(base, clicked, learner, ready, chosen))
 
 

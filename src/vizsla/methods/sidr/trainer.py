@@ -1,27 +1,25 @@
-"""SiDR's training steps, and a whole run with evaluation and checkpoints."""
+"""SiDR's training steps, and the loop that takes them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from vizsla._internal.terminal import progress
 from vizsla.core.sparse import SparseRows
 from vizsla.encoders.sidr import columns, sparsified, summed
-from vizsla.errors import InputError
-from vizsla.learning.checkpoints import TrainingProgress, TrainingState, Watch
 from vizsla.learning.distillation import Teacher, distillation
+from vizsla.learning.loop import Training, TrainingLoop, TrainingState, Watch
 from vizsla.learning.losses import TokenSide, VectorSide, beta, parametric
 from vizsla.learning.optimizers import rate_factor
 from vizsla.learning.torch_optimizers import TorchAdamW
 from vizsla.learning.torch_vocabulary import TokenBatch, VocabularyModel
 from vizsla.methods.sidr.settings import SidrSettings
 from vizsla.methods.sidr.training_data import HeldOutQueries, SidrTrainingData
-from vizsla.typing import Float32Array, Int64Array
+from vizsla.typing import Float32Array, Float64Array, Int64Array
 
 
 class SidrQueries(NamedTuple):
@@ -32,7 +30,7 @@ class SidrQueries(NamedTuple):
     rows: SparseRows
 
 
-class SidrTraining:
+class SidrTraining(Training):
     """A model on its way.
 
     Parameters
@@ -55,41 +53,16 @@ class SidrTraining:
         *,
         teacher: Teacher | None = None,
     ):
-        self.model, self.lessons, self.settings, self.teacher = model, lessons, settings, teacher
+        super().__init__(settings, len(lessons.pairs[0]))
+        self.model, self.lessons, self.teacher = model, lessons, teacher
         rates = {"body": settings.rate, "head": settings.head_rate, "rest": settings.bias_rate}
         self.optimizer = TorchAdamW(model.groups(), rates)
-        self.steps_done = 0
 
-    @property
-    def steps_an_epoch(self) -> int:
-        """How many steps go once through the clicks."""
-        return -(-len(self.lessons.pairs[0]) // self.settings.batch)
-
-    @property
-    def steps(self) -> int:
-        """How many steps there will be."""
-        most, all_steps = self.settings.most_steps, self.settings.epochs * self.steps_an_epoch
-        return all_steps if most is None else min(most, all_steps)
-
-    @property
-    def steps_left(self) -> int:
-        """How many steps are left of the epoch that comes or is under way."""
-        return min(self.steps_an_epoch - self.steps_done % self.steps_an_epoch, self.steps - self.steps_done)
-
-    def epoch(self) -> Iterator[float]:
-        """Go on to the end of an epoch; yield each step's loss. Where it stands is told by `steps_done` alone."""
-        number, first = divmod(self.steps_done, self.steps_an_epoch)
-        order = np.random.default_rng([self.settings.seed, number]).permutation(len(self.lessons.pairs[0]))
-        for start in range(first * self.settings.batch, len(order), self.settings.batch):
-            if self.steps_done == self.steps:
-                return
-            yield self.step(order[start : start + self.settings.batch])
-
-    def step(self, clicks: Int64Array) -> float:
+    def step(self, numbers: Int64Array) -> float:
         """Learn from these clicks; return their loss before the step."""
         rng = np.random.default_rng([self.settings.seed, 1, self.steps_done])
         self.model.begin_step(self.settings.seed + self.steps_done)
-        queries, items = (side[clicks] for side in self.lessons.pairs)
+        queries, items = (side[numbers] for side in self.lessons.pairs)
         asked = self.asked(queries)
         found = self._found(asked)
         loss, moves = self._plain_items(asked, items, found) if self.settings.semi_parametric else (0.0, [])
@@ -98,6 +71,23 @@ class SidrTraining:
         self.optimizer.step([*moves, *others], factor=factor)
         self.steps_done += 1
         return loss + more
+
+    def state(self) -> dict[str, Float32Array]:
+        """Return weights and moments."""
+        return self.optimizer.state()
+
+    def resume(self, state: TrainingState) -> None:
+        """Take weights and moments of a checkpoint."""
+        self.optimizer.resume(state.arrays)
+        self.steps_done = state.steps
+
+    def weights(self) -> dict[str, Float32Array]:
+        """Return the model's weights."""
+        return self.optimizer.weights()
+
+    def set_weights(self, weights: Mapping[str, Float32Array]) -> None:
+        """Give the model these weights."""
+        self.optimizer.resume(weights)
 
     def asked(self, queries: Int64Array) -> SidrQueries:
         """Encode queries, and keep each one's strongest tokens."""
@@ -220,13 +210,20 @@ def _first(asked: SidrQueries, count: int) -> SidrQueries:
     return SidrQueries(asked.numbers[:count], part, asked.rows.take(np.arange(count)))
 
 
+MEASURE = "MRR@10"
 SAVE_EVERY = 50
 """Steps between two checkpoints."""
-State = Mapping[str, NDArray[np.float32]]
 
 
-class SidrRun:
-    """Trains epoch by epoch, and stops when held-out queries gain no more.
+def sidr_loop(
+    training: SidrTraining,
+    held: HeldOutQueries | None,
+    *,
+    key: str,
+    checkpoint: Path | None = None,
+    watch: Watch | None = None,
+) -> TrainingLoop:
+    """Return the loop that trains epoch by epoch, and ends at the first that serves held-out queries worse.
 
     Parameters
     ----------
@@ -235,97 +232,25 @@ class SidrRun:
     held : HeldOutQueries, optional
         What is measured after each epoch; without it all epochs are taken.
     key : str
-        Says what is trained on what: a checkpoint of another key is refused.
+        Says what is trained on what.
     checkpoint : path, optional
-        A folder for the state, every 50 steps, and for the best epoch's.
+        A folder for the state, every 50 steps.
     watch : callable, optional
         Called after every step.
     """
+    path = None if checkpoint is None else checkpoint / "state"
+    options: dict[str, Any] = {
+        "key": key,
+        "checkpoint": path,
+        "save_every": SAVE_EVERY,
+        "watch": watch,
+        "show": MEASURE,
+    }
+    if held is None:
+        return TrainingLoop(training, **options)
+    lessons, most = training.lessons, training.settings.tokens
 
-    def __init__(
-        self,
-        training: SidrTraining,
-        held: HeldOutQueries | None,
-        *,
-        key: str,
-        checkpoint: Path | None = None,
-        watch: Watch | None = None,
-    ):
-        self.training, self.held, self.key = training, held, key
-        self.checkpoint, self.watch = checkpoint, watch
-        self.measured: list[NDArray[np.float64]] = []
-        self.best: State | None = None
+    def measure() -> list[Float64Array]:
+        return [held.measured(training.model, lessons.index, lessons.held, most)]
 
-    @property
-    def qualities(self) -> list[float]:
-        """What held-out queries had in the beginning and after each epoch."""
-        return [] if self.held is None else [self.held.quality(values) for values in self.measured]
-
-    def run(self) -> None:
-        """Train; the model then is what the best epoch left."""
-        self._resume()
-        if not self.measured:
-            self._measure()
-        while self.training.steps_done < self.training.steps and not self._has_stopped():
-            for loss in progress(self.training.epoch(), total=self.training.steps_left, what=self._what()):
-                self._after_step(loss)
-            self._measure()
-            self._save("now")
-        if self.best is not None:
-            self.training.optimizer.resume(self.best)
-
-    def _what(self) -> str:
-        last = f", MRR@10 {self.qualities[-1]:.4f}" if self.qualities else ""
-        return f"epoch {self.training.steps_done // self.training.steps_an_epoch + 1}{last}"
-
-    def _has_stopped(self) -> bool:
-        """Whether the last epoch was worse than one before."""
-        return len(self.qualities) > 1 and self.qualities[-1] < max(self.qualities)
-
-    def _after_step(self, loss: float) -> None:
-        training = self.training
-        if self.watch is not None:
-            self.watch(TrainingProgress(training.steps_done, training.steps, loss, self.qualities))
-        if training.steps_done % SAVE_EVERY == 0 and training.steps_done % training.steps_an_epoch:
-            self._save("now")
-
-    def _measure(self) -> None:
-        if self.held is None:
-            return
-        training = self.training
-        found = self.held.measured(
-            training.model, training.lessons.index, training.lessons.held, training.settings.tokens
-        )
-        self.measured.append(found)
-        if self.qualities[-1] >= max(self.qualities):
-            self.best = {name: array.copy() for name, array in training.optimizer.state().items()}
-            self._save("best")
-
-    def _save(self, name: str) -> None:
-        if self.checkpoint is None:
-            return
-        width = 0 if not self.measured else len(self.measured[0])
-        measured = np.reshape(np.array(self.measured, np.float64), (len(self.measured), width))
-        state = TrainingState(self.key, self.training.steps_done, self.training.optimizer.state(), measured)
-        state.save(self.checkpoint / name, overwrite=True)
-
-    def _resume(self) -> None:
-        if self.checkpoint is None:
-            return
-        best, now = self._loaded("best"), self._loaded("now")
-        if best is not None:
-            self.best = best.arrays
-        if (state := now or best) is not None:
-            self.training.optimizer.resume(state.arrays)
-            self.training.steps_done, self.measured = state.steps, list(state.measured)
-
-    def _loaded(self, name: str) -> TrainingState | None:
-        if self.checkpoint is None or not (self.checkpoint / name).exists():
-            return None
-        state = TrainingState.load(self.checkpoint / name, mmap=False)
-        if state.key != self.key:
-            raise InputError(
-                f"`checkpoint` must be of the same settings and data. Got {self.checkpoint}, which is of others: "
-                "give another folder, or remove it."
-            )
-        return state
+    return TrainingLoop(training, measure=measure, quality=lambda found: held.quality(found[0]), **options)

@@ -13,7 +13,7 @@ from vizsla.core.validation import user_stacklevel, validate_args
 from vizsla.encoders.sidr import SidrEncoder
 from vizsla.errors import InputError, check_choice, check_positive
 from vizsla.learning.recency import recent_clicks
-from vizsla.learning.selection import FEWEST, Choice, ChoiceWarning
+from vizsla.learning.selection import MIN_QUERIES, Choice, ChoiceWarning
 from vizsla.methods.tokens.learner import ClickMatrix, LearningSettings, begun
 from vizsla.methods.tokens.model import TokenRetriever
 from vizsla.methods.tokens.tuning import chosen_epochs
@@ -40,9 +40,9 @@ def said_of(choice: Choice) -> str | None:
     begun, chosen = choice.trials[0], choice.chosen
     if not chosen["epochs"]:
         return _nothing(choice)
-    if choice.cold < FEWEST:
+    if choice.cold < MIN_QUERIES:
         few = f"Only {choice.cold} held-out queries have items that nobody else clicked"
-        return f"{few}: whether learning helps such items is not known. {FEWEST} would tell."
+        return f"{few}: whether learning helps such items is not known. {MIN_QUERIES} would tell."
     if chosen["cold"] > begun["cold"]:
         return None
     lost = f"{choice.measure} went from {begun['cold']:.3f} to {chosen['cold']:.3f} on {choice.cold} held-out queries"

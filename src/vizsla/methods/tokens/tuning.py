@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from vizsla._internal.terminal import progress
-from vizsla.learning.selection import QUALITIES, Choice, Judge
+from vizsla.learning.selection import (
+    MIN_QUERIES_FOR_B,
+    QUALITIES,
+    Choice,
+    Judge,
+    choose,
+    harmless_to_cold,
+    highest,
+)
 from vizsla.learning.splits import COLD_SHARE, ColdWarmSplit, table_splits
 from vizsla.methods.tokens.learner import ClickMatrix, LearningSettings, begun
 from vizsla.methods.tokens.model import TokenRetriever
@@ -17,9 +25,7 @@ if TYPE_CHECKING:
     pass
 
 CHOICES = (0.0, 0.25, 0.5, 0.75, 1.0)
-FEWEST = 100
-"""With fewer queries the default stays."""
-MOST = 2000
+MAX_QUERIES_FOR_B = 2000
 DEPTH = 100
 
 
@@ -33,24 +39,23 @@ def chosen_b(base: TokenRetriever, items: Any, *, seed: int) -> float:
     if not isinstance(items, Dataset) or items.clicks.nnz == 0:
         return base.b
     clicked = ClickMatrix.of(items, base.items)
-    if len(clicked) < FEWEST:
+    if len(clicked) < MIN_QUERIES_FOR_B:
         return base.b
-    drawn = np.random.default_rng(seed).permutation(len(clicked))[:MOST]
+    drawn = np.random.default_rng(seed).permutation(len(clicked))[:MAX_QUERIES_FOR_B]
     sample = clicked.take(np.sort(drawn))
-    return max(CHOICES, key=lambda b: (_quality(base.with_b(b), sample), -abs(b - base.b)))
+    values = [_ranks(base.with_b(b), sample) for b in CHOICES]
+    rule = highest([-abs(b - base.b) for b in CHOICES])
+    return float(choose([{"b": b} for b in CHOICES], values, measure=MEASURE, rule=rule).chosen["b"])
 
 
-def _quality(base: TokenRetriever, sample: ClickMatrix) -> float:
-    found = base.search_encoded(base.encode(sample.texts), DEPTH)
-    return float(sample.reciprocal_ranks(found).mean())
+def _ranks(base: TokenRetriever, sample: ClickMatrix) -> Float64Array:
+    return sample.reciprocal_ranks(base.search_encoded(base.encode(sample.texts), DEPTH))
 
 
 MEASURE = "MRR@10"
 MOST_EPOCHS = 8
 """More teach warm queries still, but cold ones gain nothing, and each takes its time."""
 PATIENCE = 2
-NOISE = 2.0
-"""So many standard errors may cold queries be behind the trial that serves them best."""
 UNCHOSEN = 3
 """Epochs, where nothing can be held out to choose them by."""
 
@@ -105,24 +110,5 @@ def chosen_epochs(base: TokenRetriever, clicked: ClickMatrix, settings: Learning
         measured.append(np.concatenate([trial.epoch() for trial in trials]))
         if epoch - int(np.argmax([judge.quality(values) for values in measured])) >= PATIENCE:
             break
-    done = [
-        {"epochs": epoch} | {kind: judge.quality(values, kind) for kind in QUALITIES}
-        for epoch, values in enumerate(measured)
-    ]
-    cold = int(judge.cold.sum())
-    return Choice(MEASURE, cold, len(judge.cold) - cold, done, harmless_best(judge, measured))
-
-
-def harmless_best(judge: Judge, measured: list[Float64Array]) -> int:
-    """Return the best trial among those that do not surely lose to the one which is best for cold queries.
-
-    Examples
-    --------
-    >>> judge = Judge.of_cold(np.arange(80) < 40, 0.5)
-    >>> before, after = np.full(80, 0.5), np.where(judge.cold, 0.3, 1.0)
-    >>> harmless_best(judge, [before, after + np.tile([0, 0.1], 40)])
-    0
-    """
-    top = max(measured, key=lambda values: judge.quality(values, "cold"))
-    harmless = [at for at, values in enumerate(measured) if judge.gain(values, top, "cold").errors > -NOISE]
-    return max(harmless, key=lambda at: judge.quality(measured[at]))
+    epochs = [{"epochs": epoch} for epoch in range(len(measured))]
+    return choose(epochs, measured, judge, measure=MEASURE, rule=harmless_to_cold(judge))

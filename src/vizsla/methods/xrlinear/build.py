@@ -121,9 +121,9 @@ def xrlinear(
         Days after which a click weighs half as much, for a log with times; "auto" trains anew for each of some and
         chooses on the latest clicks.
     seed : int
-        Of everything random.
+        Fixes everything random.
     threads : int
-        How many to use.
+        How many threads train.
 
     Examples
     --------

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from vizsla._internal.terminal import progress
 from vizsla.learning.measures import recalls
-from vizsla.learning.significance import surely_best
+from vizsla.learning.selection import choose, surely_better
 from vizsla.learning.splits import draw_sample
 from vizsla.methods.xrlinear.tuning import DAMPED, search_held_out
 from vizsla.text.ngrams import EQUAL, NgramTfidf
@@ -59,7 +57,8 @@ def fit_features(instances: Instances, *, costs: str = DAMPED, seed: int = 0, th
     for encoder in progress(tried, what="trying features"):
         found = search_held_out(sample, encoder.queries(texts, threads=threads).to_scipy(), drawn, threads=threads)
         measured.append(recalls(found, sample.clicks[sample.held]))
-    return tried[surely_best(np.stack(measured))]
+    trials = [{"shares": shares} for shares in SHARES]
+    return tried[choose(trials, measured, measure="R@10", rule=surely_better()).best]
 
 
 def default_encoder(texts: list[str]) -> NgramTfidf:

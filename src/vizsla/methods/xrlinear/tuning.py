@@ -9,7 +9,7 @@ import numpy as np
 from vizsla._internal.terminal import progress
 from vizsla.indexes.tree import NodeWeights, TreeIndex
 from vizsla.learning.measures import ndcgs
-from vizsla.learning.significance import surely_best
+from vizsla.learning.selection import choose, surely_better
 from vizsla.learning.splits import draw_sample
 from vizsla.methods.xrlinear.instances import COSTS, all_alike
 from vizsla.methods.xrlinear.matchers import train_matchers
@@ -88,4 +88,6 @@ def choose_click_weights(instances: Instances, features: csr_array, *, seed: int
         ndcgs(search_held_out(sample, rows, sample.of(instances.costs(how)), threads=threads), wanted, depth=DEPTH)
         for how in progress(TRIED, what="trying click weights")
     ]
-    return TRIED[surely_best(np.stack(measured))]
+    trials = [{"click_weights": how} for how in TRIED]
+    choice = choose(trials, measured, measure="nDCG@10", rule=surely_better())
+    return str(choice.chosen["click_weights"])

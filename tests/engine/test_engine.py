@@ -1,0 +1,256 @@
+"""What an engine offers: changes, pages, members, snapshots, backups, repairs, and what it says when it cannot."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+import vizsla
+from vizsla import Dataset, Item, Recipe, where
+from vizsla.base.retriever import Retriever
+from vizsla.engine.engine import Engine
+from vizsla.errors import EngineError, FormatError, InputError, VizslaError
+
+FRUIT = {"f": "a green fig", "p": "a ripe pear", "q": "a ripe quince", "r": "a red fig tree"}
+BOTH = "0.5*words.normalized() + 0.5*letters.normalized()"
+MEMBERS = {"words": Recipe.of("bm25"), "letters": Recipe.of("tfidf"), "both": BOTH}
+
+
+@pytest.fixture
+def engine(tmp_path):
+    with Engine.create(tmp_path / "engine", members=MEMBERS, default="words", maintenance="manual") as made:
+        made.add([Item(id, text, "", {"price": at}) for at, (id, text) in enumerate(FRUIT.items())])
+        yield made
+
+
+def test_a_page_is_a_slice_of_the_one_list(engine):
+    whole = engine.search(["ripe fig", "fig"], 4)
+    for offset in range(5):
+        page = engine.search(["ripe fig", "fig"], 2, offset=offset)
+        assert page.ids == [ids[offset : offset + 2] for ids in whole.ids]
+        assert page.to_dict() == {
+            query: dict(list(hits.items())[offset : offset + 2]) for query, hits in whole.to_dict().items()
+        }
+
+
+def test_an_explanation_adds_up_to_the_score(engine):
+    for name in MEMBERS:
+        found = engine.search("ripe fig", 3, using=name, explain=True)
+        scores = [hit.score for hit in found.candidates[0]]
+        assert [each.score for each in found.explanations[0]] == pytest.approx(scores, rel=1e-6)
+
+
+def test_an_engine_and_its_members_are_retrievers(engine):
+    assert isinstance(engine, Retriever)
+    dataset = Dataset.of(FRUIT, queries={"1": "fig"}, qrels={"1": {"f": 1, "r": 1}})
+    report = vizsla.compare({"engine": engine, "letters": engine.member("letters")}, dataset, split="test")
+    assert "engine" in str(report)
+    composed = engine.member("words").normalized() + engine.member("letters").normalized()
+    before = composed("ripe fig").ids
+    engine.add({"new": "a new ripe fig"})
+    assert composed("ripe fig").ids == before  # a composition holds the moment when it was made
+    assert "new" in engine("ripe fig").ids[0]
+    assert engine.exact("fig", 3).ids == engine("fig", 3).ids
+    assert (engine % 1)("fig").ids == [engine("fig").ids[0][:1]]
+
+
+def test_clicks_go_with_their_item_and_stay_with_a_replaced_one(engine):
+    engine.click("sweet", "f")
+    engine.click("sweet", "p", 2.0, datetime(2026, 1, 1, tzinfo=UTC))
+    engine.clicks([("sour", "q"), ("sour", "q", 3)])
+    engine.upsert({"f": "another fig"})
+    assert engine.stats()["clicks"] == 4
+    engine.delete("p")
+    assert engine.stats()["clicks"] == 3
+    assert engine.delete_clicks(query="sour") == 2
+    assert engine.delete_clicks(before=1.0) == 0
+    assert engine.stats()["clicks"] == 1
+    with pytest.raises(InputError, match="weight"):
+        engine.click("sweet", "f", 0)
+
+
+def test_metadata_is_typed_counted_and_sorted_out(engine):
+    assert engine.count(where("price>=2")) == 2
+    engine.update_metadata({"f": {"price": None, "tags": ["a", "b"]}, "p": {"price": 9, "day": datetime(2026, 1, 2)}})
+    assert engine.missing("price") == 1
+    assert engine.get("f").metadata == {"tags": ["a", "b"]}
+    assert engine.search("ripe fig", where=where("tags contains b")).ids == [["f"]]
+    assert engine.count(where("day>2026-01-01")) == 1
+    (hit,) = engine.search("quince").metadata(0, ["price", "text"])
+    assert (hit["price"], hit["text"]) == (2, "a ripe quince")
+    with pytest.raises(InputError, match="field"):
+        engine.search("fig", where=where("color=red"))
+    with pytest.raises(InputError, match="ListOfThings|must be texts"):
+        engine.update_metadata({"f": {"odd": object()}})
+
+
+@pytest.mark.parametrize(
+    ("act", "said"),
+    [
+        (lambda engine: engine.add({"f": "again"}), "'f', which is an item"),
+        (lambda engine: engine.add([("x", "a"), ("x", "b")]), "'x' again"),
+        (lambda engine: engine.add([{"id": "x"}]), "without 'text'"),
+        (lambda engine: engine.add("fig"), "several items"),
+        (lambda engine: engine.add({"x": "half a \ud800"}), "Unicode"),
+        (lambda engine: engine.delete("nothing"), "'nothing', which is none"),
+        (lambda engine: engine.delete(), "either ids or"),
+        (lambda engine: engine.search("fig", using="unknown"), "one of words, letters, both"),
+        (lambda engine: engine.search("fig", offset=-1), "offset"),
+        (lambda engine: engine.add_member("words", Recipe.of("bm25")), "must be new"),
+        (lambda engine: engine.add_member("new", "words + nothing"), "'nothing' in 'new'"),
+        (lambda engine: engine.add_member("a b", Recipe.of("bm25")), "letters, digits"),
+        (lambda engine: engine.drop_member("letters"), "which 'both' uses"),
+        (lambda engine: engine.drop_member("words"), "which 'both' uses"),
+        (lambda engine: engine.rollback("never"), "must be a snapshot"),
+        (lambda engine: engine.save("x"), "backup|must"),
+    ],
+)
+def test_what_cannot_be_done_says_why_and_stores_nothing(engine, act, said):
+    before = engine.generation().state
+    with pytest.raises(VizslaError, match=said):
+        act(engine)
+    assert engine.generation().state == before
+    assert list(engine.items) == list(FRUIT)
+
+
+def test_a_transaction_that_raises_stores_nothing(engine):
+    with pytest.raises(ZeroDivisionError), engine.transaction() as changes:
+        changes.add({"x": "a fig"})
+        raise ZeroDivisionError
+    with pytest.raises(InputError, match="'f', which is an item"), engine.transaction() as changes:
+        changes.delete("p")
+        changes.add({"f": "again"})
+    assert list(engine.items) == list(FRUIT)
+
+
+def test_a_member_that_is_built_whole_says_how_old_it_is_and_never_finds_what_was_deleted(tmp_path):
+    clicks = [(text, id) for id, text in FRUIT.items() for _ in range(2)]
+    with Engine.create(tmp_path / "engine", members={"tree": Recipe.of("xrlinear")}, maintenance="manual") as engine:
+        with pytest.raises(InputError, match="must be built first"):
+            engine.search("fig")
+        engine.add(FRUIT)
+        engine.clicks(clicks)
+        engine.rebuild("tree")
+        assert engine.search("green fig").ids[0][0] == "f"
+        engine.delete("f")
+        engine.add({"new": "a purple plum"})
+        assert "f" not in engine.search("green fig", 10).ids[0]
+        told = engine.stats()["members"]["tree"]
+        assert (told["type"], told["items_since"], told["clicks_since"]) == ("static", 1, 0)
+        assert told["trained_at"] > 0
+        engine.search("purple plum", 10)
+        engine.rebuild()
+        assert engine.stats()["members"]["tree"]["items_since"] == 0
+        assert set(engine.member("tree").exact("fig", 10).ids[0]) == {"p", "q", "r", "new"}
+
+
+def test_snapshots_roll_members_back_and_leave_items_alone(engine):
+    engine.flush()
+    engine.snapshot("before")
+    engine.set_default("letters")
+    engine.drop_member("both")
+    engine.drop_member("words")
+    engine.add_member("words", Recipe.of("bm25", k1=0.1))
+    engine.add({"new": "a new fig"})
+    engine.flush()
+    changed = engine.search("fig", using="words").scores.tolist()
+    engine.rollback("before")
+    assert list(engine.members) == list(MEMBERS)
+    assert engine.generation().default == "words"
+    fresh = Recipe.of("bm25").build({id: engine.get(id).text for id in engine.items})
+    assert engine.search("fig").scores.tolist() == fresh("fig").scores.tolist() != changed
+    assert engine.check() == []
+    actions = [each["action"] for each in engine.history()]
+    assert actions[-1] == "rollback"
+    assert actions.count("drop member") == 2
+
+
+def test_a_member_can_be_added_and_rebuilt_over_segments(engine):
+    engine.flush()
+    engine.delete("p")
+    engine.add({"new": "a new fig"})
+    engine.flush()
+    engine.add_member("other", Recipe.of("bm25", k1=0.5))
+    engine.rebuild("words")
+    fresh = Recipe.of("bm25", k1=0.5).build({id: engine.get(id).text for id in engine.items})
+    assert engine.search("ripe fig", using="other").to_dict() == fresh("ripe fig").to_dict()
+    again = Engine.open(engine.path)
+    assert again.search("ripe fig", using="other").to_dict() == fresh("ripe fig").to_dict()
+    again.close()
+
+
+def test_a_backup_is_the_engine_at_one_moment(engine, tmp_path):
+    engine.flush()
+    engine.add({"new": "a new fig"})
+    engine.backup(tmp_path / "backup")
+    wanted = engine.search("fig").to_dict()
+    engine.delete(["f", "new"])
+    with Engine.restore(tmp_path / "backup", tmp_path / "again") as again:
+        assert again.search("fig").to_dict() == wanted
+        assert again.check() == []
+    with pytest.raises(InputError, match="must be new"):
+        engine.backup(tmp_path / "backup")
+
+
+def test_erased_texts_are_gone_from_the_disk(engine):
+    engine.add([{"id": "secret-id", "text": "xyzzysecret text", "note": "xyzzynote"}])
+    engine.click("xyzzyquery", "secret-id")
+    engine.flush()
+    engine.upsert({"f": "a fig without xyzzy"})
+    engine.delete("secret-id")
+    engine.compact(erase=True)
+    everything = b"".join(path.read_bytes() for path in engine.path.rglob("*") if path.is_file())
+    for word in (b"xyzzysecret", b"xyzzynote", b"xyzzyquery", b"secret-id"):
+        assert word not in everything
+    assert engine.count() == 4
+    assert engine.check() == []
+
+
+def test_a_damaged_segment_is_named_and_made_anew(engine):
+    engine.flush()
+    wanted = {name: engine.search("ripe fig", using=name).to_dict() for name in MEMBERS}
+    engine.close()
+    for path in sorted((engine.path / "segments").rglob("*")):
+        if not path.is_file() or not path.stat().st_size:
+            continue
+        for change in (lambda data: data[:-1], lambda data: bytes([data[0] ^ 1]) + data[1:], None):
+            segments = [each for each in (engine.path / "segments").rglob("*") if each.is_file()]
+            target = next(each for each in segments if each.name == path.name)
+            if change is None:
+                target.unlink()
+            else:
+                target.write_bytes(change(target.read_bytes()))
+            with pytest.warns(UserWarning, match="made anew"), Engine.open(engine.path) as again:
+                assert {name: again.search("ripe fig", using=name).to_dict() for name in MEMBERS} == wanted
+                assert again.check() == []
+                assert again.history()[-1]["action"] == "repair"
+
+
+def test_a_damaged_catalog_is_a_typed_error(engine):
+    engine.flush()
+    engine.close()
+    catalog = engine.path / "catalog.sqlite"
+    whole = catalog.read_bytes()
+    for broken in (whole[:100], whole[:5000], b"\0" * len(whole), b"not a database" * 100):
+        catalog.write_bytes(broken)
+        for left in engine.path.glob("catalog.sqlite-*"):
+            left.unlink()
+        with pytest.raises((FormatError, EngineError)):
+            Engine.open(engine.path).search("fig")
+
+
+def test_other_folders_are_refused(tmp_path):
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(InputError, match="new or an empty folder"):
+        Engine.create(tmp_path)
+    with pytest.raises(InputError, match="has no catalog"):
+        Engine.open(tmp_path)
+    with pytest.raises(InputError, match="must be one of"):
+        Engine.create(tmp_path / "new", members=MEMBERS, default="unknown")
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+def test_imports_commit_in_batches(engine):
+    before = engine.stats()["commits"]
+    assert engine.add(((f"n{number}", "a new fig") for number in range(25)), batch_size=10) == 25
+    assert engine.stats()["commits"] - before == 3
+    assert engine.count() == 29
