@@ -14,6 +14,7 @@ from tests.artifacts.tiny import Tiny
 from vizsla.artifacts.artifact import load
 from vizsla.artifacts.inspect import check, inspect
 from vizsla.artifacts.manifest import FORMAT
+from vizsla.artifacts.reader import ArtifactReader
 from vizsla.errors import FormatError, InputError, MissingExtraError, VizslaError
 
 
@@ -235,6 +236,11 @@ def test_a_boolean_is_no_number(saved, wrong):
     write_manifest(saved, manifest | {"parameters": manifest["parameters"] | {"nested": wrong}})
     with pytest.raises(FormatError, match="parameter 'nested' is missing or of the wrong type"):
         load(saved)
+    write_manifest(saved, manifest)
+    for kinds in (int, float, (int, float), (int, str)):
+        with pytest.raises(FormatError, match="parameter 'nested' is missing or of the wrong type"):
+            ArtifactReader(saved).parameter("nested", kinds)
+    assert ArtifactReader(saved).parameter("nested", (bool, int)) is True
 
 
 @pytest.mark.parametrize("named", ["elsewhere", ["elsewhere"], ["a", "b"]])
