@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from datetime import UTC, datetime
 
 import numpy as np
@@ -195,3 +198,12 @@ def test_a_half_life_can_be_chosen_for_clicks_that_are_read_once() -> None:
     rows = [(query, item, weight, float(time)) for query, item, weight, time in log()]
     learned = [vizsla.tokens(ITEMS, clicks, epochs=1, half_life="auto") for clicks in (rows, iter(rows))]
     assert learned[0].half_life == learned[1].half_life and learned[0]("thing") == learned[1]("thing")
+
+
+@pytest.mark.parametrize("zone", ["UTC", "America/New_York", "Asia/Kolkata", "Pacific/Auckland"])
+def test_times_without_a_zone_are_utc_wherever_the_process_runs(zone) -> None:
+    texts = ["2024-05-01", "2024-05-01T12:30:00", "2024-05-01T12:30", "20240501", "2024-05-01T12:30:00.5+02:00"]
+    script = f"from vizsla.io.interactions import moment_of; print([moment_of(text) for text in {texts!r}])"
+    command = [sys.executable, "-c", script]
+    said = subprocess.run(command, capture_output=True, text=True, check=True, env={**os.environ, "TZ": zone}).stdout
+    assert said.strip() == "[1714521600.0, 1714566600.0, 1714566600.0, 1714521600.0, 1714559400.5]"
