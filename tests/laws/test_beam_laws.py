@@ -172,5 +172,4 @@ def test_the_best_leaf_alone_is_not_all_that_was_asked_for():
     found = xrlinear(Dataset.of(items, clicks=asked), branching=8, max_leaf=3, cold_start=False)
     one = found.with_effort(1)
     assert set(one("aaaaa", k=10).ids[0]) == {"a0", "a1", "a2"} and not one("aaaaa", k=10).stats.exact
-    assert one("aaaaa", k=3).stats.exact and one("aaaaa", k=3).ids == found.with_effort(8)("aaaaa", k=3).ids
     assert found.with_effort(8)("aaaaa", k=10).stats.exact
