@@ -13,6 +13,7 @@ from tests.artifacts.signing import read_manifest, replace, sign_file, write_man
 from tests.artifacts.tiny import Tiny
 from vizsla.artifacts.artifact import load
 from vizsla.artifacts.inspect import check, inspect
+from vizsla.artifacts.manifest import FORMAT
 from vizsla.errors import FormatError, InputError, MissingExtraError, VizslaError
 
 
@@ -80,8 +81,14 @@ def test_names_that_lead_out_of_the_folder_are_refused(saved, name):
             load(saved)
 
 
+def test_a_format_of_the_past_says_to_build_again(saved):
+    write_manifest(saved, {**read_manifest(saved), "format": FORMAT - 1})
+    with pytest.raises(FormatError, match=r"it has format 1, written by .* Build it again from its data"):
+        load(saved)
+
+
 def test_a_format_of_the_future_says_to_upgrade(saved):
-    write_manifest(saved, {"format": 2, "vizsla": "9.0", "everything": "else"})
+    write_manifest(saved, {"format": FORMAT + 1, "vizsla": "9.0", "everything": "else"})
     with pytest.raises(FormatError, match="pip install --upgrade vizsla"):
         load(saved)
 

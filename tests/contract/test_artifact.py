@@ -41,7 +41,10 @@ ARTIFACTS = {
     "anchor scores": lambda: (anchors(), _anchors_of),
     "cur factors": lambda: (anchors("float16").factors, lambda f: (f.values.tolist(), f.steps.tolist())),
     "training state": lambda: (training_state(), _state_of),
-    "details": lambda: (catalog_details(), lambda d: [(d.of(number), d.text(number)) for number in range(d.count)]),
+    "item metadata": lambda: (
+        catalog_details(),
+        lambda d: [(d.of(number), d.text(number)) for number in range(d.count)],
+    ),
     "statistics": lambda: (statistics(), lambda s: s),
     "vectors": lambda: (item_vectors(), lambda v: (list(v.ids), v.rows.tolist(), v.fingerprint)),
     "token vectors": lambda: (token_vectors(), lambda v: (list(v.ids), v.offsets.tolist(), v.item(3).tolist())),

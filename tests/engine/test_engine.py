@@ -75,7 +75,7 @@ def test_metadata_is_typed_counted_and_sorted_out(engine):
     assert engine.get("f").metadata == {"tags": ["a", "b"]}
     assert engine.search("ripe fig", where=where("tags contains b")).ids == [["f"]]
     assert engine.count(where("day>2026-01-01")) == 1
-    (hit,) = engine.search("quince").known(0, ["price", "text"])
+    (hit,) = engine.search("quince").metadata(0, ["price", "text"])
     assert (hit["price"], hit["text"]) == (2, "a ripe quince")
     with pytest.raises(InputError, match="field"):
         engine.search("fig", where=where("color=red"))

@@ -19,7 +19,7 @@ from vizsla.methods.bm25 import bm25
 from vizsla.methods.dense import dense
 from vizsla.methods.pefa import pefa_xs, selection
 from vizsla.methods.tokens import tuning
-from vizsla.methods.tokens.learner import ClickMatrix, LearningSettings
+from vizsla.methods.tokens.learner import LearningSettings
 from vizsla.methods.tokens.model import tokens
 from vizsla.methods.xrlinear import tuning as xrlinear_trial
 
@@ -229,7 +229,7 @@ def test_b_is_chosen_from_a_hundred_queries_on(queries):
     data = Dataset.of(items, clicks=wanted)
     made = tokens(data, b=0.5, epochs=0)
     best = tuning.chosen_b(made, data, seed=0)
-    clicked = ClickMatrix.of(data, made.items)
+    clicked = ClickLog.of(data, made.items)
     quality = {b: tuning._ranks(made.with_b(b), clicked).mean() for b in tuning.CHOICES}
     expected = 0.5 if queries < 100 else max(quality, key=lambda b: (quality[b], -abs(b - 0.5)))
     assert best == expected
@@ -253,7 +253,7 @@ def test_a_table_is_tried_on_queries_that_it_did_not_learn(monkeypatch):
         lambda self: asked.append(self.asked.texts) or np.zeros(len(self.asked.texts)),
     )
     made = tokens(items, b=0.5)
-    clicked = ClickMatrix.of(pairs, made.items)
+    clicked = ClickLog.of(pairs, made.items)
     known = made.with_words(clicked.texts)
     choice = tuning.chosen_epochs(known, clicked, LearningSettings(0.1, 8, 1.0, 32, 8), seed=0)
     assert choice.cold + choice.warm == len(np.concatenate(asked[: len(seen)]))

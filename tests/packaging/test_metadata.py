@@ -40,7 +40,7 @@ def test_core_dependencies_stay_five():
     assert named == {"numpy", "scipy", "faiss-cpu", "rich", "pystemmer"}
 
 
-@pytest.mark.parametrize("extra", ["neural", "onnx", "serve", "ray", "test", "test-neural", "dev", "docs", "all"])
+@pytest.mark.parametrize("extra", ["neural", "onnx", "test", "test-neural", "dev", "docs", "all"])
 def test_extra_exists(extra):
     assert EXTRAS[extra]
 

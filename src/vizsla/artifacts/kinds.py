@@ -1,4 +1,4 @@
-"""Which class reads which kind of artifact: built-in ones by a table, others as soon as they are defined."""
+"""Which class reads which kind of artifact: built-in ones by a table, others by entry points or once defined."""
 
 from __future__ import annotations
 
@@ -9,10 +9,12 @@ from vizsla.artifacts.manifest import NAME
 from vizsla.errors import InputError
 
 if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
     from vizsla.artifacts.artifact import Artifact
 
 BUILT_IN = {
-    "details": "vizsla.data.metadata:ItemMetadata",
+    "item-metadata": "vizsla.data.metadata:ItemMetadata",
     "strings": "vizsla.artifacts.string_table:StringTable",
     "inverted": "vizsla.indexes.inverted:InvertedIndex",
     "tree": "vizsla.indexes.tree:TreeIndex",
@@ -57,6 +59,9 @@ BUILT_IN = {
 }
 """Where each built-in kind is defined; a module is imported only when one is loaded. A manifest names kinds only."""
 
+GROUP = "vizsla.kinds"
+"""The group of entry points by which a distribution declares its kinds: `oracle = "fruit.oracle:Oracle"`."""
+
 _registered: dict[str, type[Artifact]] = {}
 
 
@@ -84,12 +89,33 @@ def class_of(kind: str) -> type[Artifact] | None:
     """
     if kind in BUILT_IN and kind not in _registered:
         importlib.import_module(BUILT_IN[kind].partition(":")[0])
+    elif kind not in _registered:
+        _import_installed(kind)
     return _registered.get(kind)
 
 
+def _declared(kind: str | None = None) -> list[EntryPoint]:
+    from importlib.metadata import entry_points  # takes longer to import than the rest of this module
+
+    return list(entry_points(group=GROUP) if kind is None else entry_points(group=GROUP, name=kind))
+
+
+def _import_installed(kind: str) -> None:
+    """Import the class that an installed distribution declares for a kind; of two the first on the path."""
+    for found in _declared(kind):
+        try:
+            loaded = found.load()
+        except Exception as error:
+            said = f"{type(error).__name__}: {error!s:.200}"
+            raise InputError(f"`{found.value}` must be a class of the kind {kind!r}. Got an error: {said}.") from error
+        if getattr(loaded, "kind", None) != kind:
+            raise InputError(f"`{found.value}` must be a class of the kind {kind!r}. Got {loaded!r:.100}.")
+        return
+
+
 def known_kinds() -> list[str]:
-    """Return all kinds that can be loaded now."""
-    return sorted({*BUILT_IN, *_registered})
+    """Return all kinds that can be loaded now, those of installed distributions included."""
+    return sorted({*BUILT_IN, *_registered, *(found.name for found in _declared())})
 
 
 def check_saveable(artifact: Artifact) -> None:

@@ -14,7 +14,8 @@ from vizsla._internal.lazy import cached_property
 from vizsla.artifacts import strict_json
 
 MANIFEST = "manifest.json"
-FORMAT = 1
+FORMAT = 2
+"""Raised whenever a file of an older release would be read differently; `tests/artifacts/golden` holds each kind."""
 MAX_NESTING = 32
 """How deep artifacts may lie inside artifacts."""
 MAX_BYTES = 4 << 20
@@ -152,9 +153,14 @@ def _check_format(value: Any) -> None:
     number = value.get("format") if isinstance(value, dict) else None
     if type(number) is not int or number < 1:
         raise ValueError("it is not the manifest of a Vizsla artifact")
+    if number < FORMAT:
+        raise ValueError(
+            f"it has format {number}, written by vizsla {value.get('vizsla')!r}; vizsla {__version__} reads format "
+            f"{FORMAT} only. Build it again from its data"
+        )
     if number > FORMAT:
         raise ValueError(
-            f"it has format {number}, written by vizsla {value.get('vizsla')!r}; vizsla {__version__} reads up to "
+            f"it has format {number}, written by vizsla {value.get('vizsla')!r}; vizsla {__version__} reads "
             f"format {FORMAT}. Upgrade with: pip install --upgrade vizsla"
         )
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from vizsla.artifacts.writer import ArtifactWriter
 
 NAME = "strings"
-DETAILS = "details"
+METADATA = "metadata"
 
 
 class StringTable(Artifact):
@@ -44,18 +44,18 @@ class StringTable(Artifact):
     def _write(self, writer: ArtifactWriter) -> None:
         writer.strings(NAME, self.strings)
         if (details := details_of(self.strings)) is not None:
-            writer.child(DETAILS, details)
+            writer.child(METADATA, details)
 
     @classmethod
     def _read(cls, reader: ArtifactReader) -> Self:
         from vizsla.data.metadata import ItemMetadata
 
         strings = reader.strings(NAME)
-        if DETAILS not in reader.manifest.parents:
+        if METADATA not in reader.manifest.parents:
             return cls(strings)
-        details = reader.child(DETAILS, ItemMetadata)
+        details = reader.child(METADATA, ItemMetadata)
         if details.count != len(strings):
             raise FormatError(
-                f"{reader.path / DETAILS}: expected details of {len(strings)} items. Got {details.count}."
+                f"{reader.path / METADATA}: expected details of {len(strings)} items. Got {details.count}."
             )
         return cls(Catalog(strings, details))

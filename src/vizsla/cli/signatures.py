@@ -178,6 +178,7 @@ def declared(source: Callable[..., Any]) -> list[SignatureOption]:
     for name, parameter in inspect.signature(source).parameters.items():
         annotation = parameter.annotation if isinstance(parameter.annotation, str) else ""
         parts = [part.strip() for part in re.split(r"\|(?![^\[]*\])", annotation)]
+        parts = ["str" if part.startswith("Literal[") else part for part in parts]
         kinds = tuple(part for part in parts if part in ("int", "float", "str", "bool", "Path", *SEQUENCES))
         if parameter.default is parameter.empty or not kinds:
             continue
@@ -228,7 +229,7 @@ def _function_named(name: str, source: Callable[..., Any]) -> Any:
 
 
 def _literals(text: str, kinds: Sequence[str]) -> tuple[Any, ...]:
-    if braces := re.search(r"\{(.*?)\}", text):
+    if braces := re.search(r"(?:\{|Literal\[)(.*?)[\]}]", text.replace("'", '"')):
         words = re.findall(r'"([^"]*)"', braces[1])
         return tuple(words or (int(number) for number in re.findall(r"-?\d+", braces[1])))
     words = re.findall(r'"([^"]*)"', text)

@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import sys
-from collections.abc import Callable
 from time import perf_counter
-from typing import TYPE_CHECKING
 
 from vizsla._internal.terminal import working
 from vizsla.cli.options import add_data, add_output, load_retriever, open_data
 from vizsla.cli.signatures import SignatureOptions
+from vizsla.cli.training_line import TrainingLine
 from vizsla.errors import InputError
 from vizsla.methods.cross_encoder import CrossEncoderSettings, train_cross_encoder
-
-if TYPE_CHECKING:
-    from vizsla.learning.loop import TrainingProgress
 
 OPTIONS = SignatureOptions(train_cross_encoder, CrossEncoderSettings)
 
@@ -39,25 +34,9 @@ def run(arguments: argparse.Namespace) -> None:
     options = OPTIONS.given(arguments) | parts
     data = open_data(arguments)
     with working("training") as show:
-        line = ProgressLine(show)
+        line = TrainingLine(show, "nDCG@10")
         model = train_cross_encoder(data, arguments.model, arguments.output, watch=line, **options)
     size = sum(weight.numel() for weight in model.model.parameters()) / 1e6
     print(f"{arguments.output}: {size:.1f} million weights, form {model.form}, {perf_counter() - start:.1f} s")
     if line.held_out:
         print(f"held-out nDCG@10: {line.held_out[0]:.4f} to {max(line.held_out):.4f}")
-
-
-class ProgressLine:
-    """Follows a training: a bar on a terminal, otherwise a line a look at the held-out queries."""
-
-    def __init__(self, show: Callable[..., None]) -> None:
-        self.show, self.held_out = show, list[float]()
-
-    def __call__(self, seen: TrainingProgress) -> None:
-        """Show how far the training is."""
-        new = len(seen.held_out) > len(self.held_out)
-        self.held_out = list(seen.held_out)
-        text = f"loss {seen.loss:.4f}" + (f", held-out nDCG@10 {max(self.held_out):.4f}" if self.held_out else "")
-        self.show(description=f"training, {text}", completed=seen.step, total=seen.steps)
-        if new and not sys.stderr.isatty():
-            print(f"step {seen.step}/{seen.steps}, {text}", file=sys.stderr)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
-from collections.abc import Callable
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +18,7 @@ from vizsla.cli.options import (
     save_model,
 )
 from vizsla.cli.signatures import SignatureOptions
+from vizsla.cli.training_line import TrainingLine
 from vizsla.errors import InputError
 from vizsla.indexes.pq.pq_index import PqIndex
 from vizsla.methods.dense import Dense
@@ -28,7 +27,6 @@ from vizsla.methods.jpq.settings import JpqSettings
 from vizsla.methods.jpq.train_jpq import prepared_run, train_jpq, trained_retriever
 
 if TYPE_CHECKING:
-    from vizsla.learning.loop import TrainingProgress
     from vizsla.methods.jpq.model import Jpq
 
 OPTIONS = SignatureOptions(
@@ -64,7 +62,7 @@ def run(arguments: argparse.Namespace) -> None:
     check_output(arguments)
     start = perf_counter()
     with working("training") as show:
-        model, whole = _trained(arguments, LiveLine(show))
+        model, whole = _trained(arguments, TrainingLine(show, "MRR@10"))
     size = f"{model.index.bytes} bytes an item ({model.index.compression:.0f} times smaller)"
     save_model(model, arguments, start, size, "" if whole else ", interrupted: the best so far")
     if model.choice is not None:
@@ -75,7 +73,7 @@ def run(arguments: argparse.Namespace) -> None:
         print(f"{numbers}; held-out {model.choice.measure}: {said}")
 
 
-def _trained(arguments: argparse.Namespace, line: LiveLine) -> tuple[Jpq, bool]:
+def _trained(arguments: argparse.Namespace, line: TrainingLine) -> tuple[Jpq, bool]:
     """Return the trained retriever, and whether training came to its end."""
     base, teacher = _coded(arguments)
     usual = {} if arguments.bytes is None else {"handicap": "auto", "recodings": "auto"}
@@ -115,19 +113,3 @@ def _coded(arguments: argparse.Namespace) -> tuple[Dense, Any]:
         raise InputError("`--bytes` must be given for an index that is not compressed yet. Got none.")
     index = PqIndex.build(base.item_rows(), bytes=arguments.bytes, **CODING.given(arguments))
     return Dense(base.items, base.encoder, index), base if teacher is None else teacher
-
-
-class LiveLine:
-    """Follows a training: a bar on a terminal, otherwise a line a phase's evaluation."""
-
-    def __init__(self, show: Callable[..., None]) -> None:
-        self.show, self.said = show, ""
-
-    def __call__(self, seen: TrainingProgress) -> None:
-        """Show how far the training is."""
-        held = ", ".join(f"{kind} {value:.4f}" for kind, value in seen.kinds.items())
-        text = f"{seen.phase}: loss {seen.loss:.4f}" + (f", held-out MRR@10 {held}" if held else "")
-        self.show(description=text, completed=seen.step, total=seen.steps)
-        if held and held != self.said and not sys.stderr.isatty():
-            print(f"{seen.phase}: held-out MRR@10 {held}", file=sys.stderr)
-        self.said = held

@@ -21,6 +21,7 @@ VERBS = {
     "sweep": "draw how quality and cost of a retriever change with its effort, or a model's with its weights",
     "compose": "join artifacts by an expression into a new one",
     "split": "hold out clicks to judge by, at random or by time",
+    "engine": "keep a live catalog of items and clicks, and search it",
     "inspect": "an artifact's pedigree, sizes and parameters",
     "check": "audit every file of an artifact",
     "convert": "read a dataset in one format and write it in another",
@@ -52,12 +53,27 @@ KINDS = {
         "pefa-max": "let an item's best past query score it: more vectors, better answers",
         "pefa-xl": "let the nearest past queries vote: any retriever, a second index",
     },
+    "engine": {
+        "create": "make an engine in a new folder",
+        "add": "add items whose ids are new",
+        "upsert": "add items, in place of those with the same ids",
+        "delete": "delete items, with their clicks",
+        "click": "note what was chosen for a query",
+        "search": "answer a query",
+        "compact": "merge all segments into one without deleted items",
+        "rebuild": "build members anew from the items and clicks that there are",
+        "snapshot": "keep the members as they are now under a name",
+        "rollback": "let the members be as in a snapshot",
+        "check": "compare the catalog, the segments and their checksums",
+        "stats": "counts, bytes on disk and the age of members, as JSON",
+        "backup": "copy the engine to a new folder",
+    },
     "export": {"onnx": "for ONNX Runtime, with float32 or checked int8 weights"},
 }
 """What a verb is given next, where it has kinds. The kind `index bm25` is in the module `vizsla.cli.index_bm25`."""
 
-METAVARS = {"index": "KIND", "train": "METHOD", "adapt": "METHOD", "export": "FORM"}
-MODULES = {f"adapt {kind}": "adapt" for kind in KINDS["adapt"]}
+METAVARS = {"index": "KIND", "train": "METHOD", "adapt": "METHOD", "engine": "ACTION", "export": "FORM"}
+MODULES = {f"{verb} {kind}": verb for verb in ("adapt", "engine") for kind in KINDS[verb]}
 """Modules that are named otherwise. One that serves several kinds reads which from `parser.get_default("kind")`."""
 
 

@@ -248,7 +248,7 @@ class ItemMetadata(Artifact):
     (ItemMetadata(1 items: price, text), {'price': '3.50'}, 'a fig')
     """
 
-    kind = "details"
+    kind = "item-metadata"
 
     def __init__(self, columns: Mapping[str, Column], count: int, texts: TextStore | None = None):
         # Columns of a file are checked when they are read, so that none is read before it is needed.

@@ -315,7 +315,7 @@ def erase(catalog: CatalogFile, writer: Writer) -> None:
         if busy:
             raise InputError("The catalog's log must be free to be erased. Got a process that reads it: try again.")
 
-    with writer.turn:
+    with writer.exclusively():
         catalog.maintain(rewritten)
 
 

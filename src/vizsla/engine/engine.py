@@ -391,7 +391,7 @@ class Engine(LiveRetriever):
     def _work(self) -> None:
         try:
             with self._maintenance.holding(wait=False) as held:
-                if held:
+                while held and self._maintenance.waiting() >= self._flush_rows:
                     self._maintenance.flush()
                     while self._maintenance.merge():
                         pass

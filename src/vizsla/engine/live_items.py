@@ -21,7 +21,7 @@ from vizsla.data.values import NumberStyle
 from vizsla.engine.changes import restored
 from vizsla.typing import BoolArray, Int32Array, Int64Array
 
-CHUNK = 4096
+CHUNK = 2048
 """Rows whose metadata is turned into columns at a time: what did not change is not turned again."""
 
 Fetch = Callable[[int], tuple[dict[str, Any], str]]

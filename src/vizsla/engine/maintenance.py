@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from vizsla.engine.catalog import CatalogFile, note, state_of
+from vizsla.engine.catalog import CatalogFile, last_given, note, state_of
 from vizsla.engine.definitions import LIVE, Definition, listed_folders, stored_members
 from vizsla.engine.follower import Follower, Layout
 from vizsla.engine.live_items import joined_text
@@ -93,6 +93,11 @@ class Maintenance:
             time.sleep(0.02)
             now = time.monotonic()
             waited, seen = waited + min(now - seen, 1.0), now
+
+    def waiting(self) -> int:
+        """Return how many rows, deleted ones included, are in no segment."""
+        with self.follower.lock, self.catalog.reading() as connection:
+            return last_given(connection, "items") - state_of(connection).frontier
 
     def flush(self) -> int:
         """Write the rows in memory as a segment; return how many."""

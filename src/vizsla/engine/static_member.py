@@ -65,12 +65,16 @@ class StaticMember:
         return ReindexedRetriever(part, items)
 
     def _take(self, new: Mapping[str, str]) -> None:
+        """Take items that came or changed; a kind that cannot serves what it knows."""
         part = self._part
         known = [id for id in new if part.items.find(id) >= 0]
-        if known and len(known) < len(part.items):
-            part = part.without_items(known)
-        fresh = {id: text for id, text in new.items() if part.items.find(id) < 0}
-        self._part = part.with_items(fresh) if fresh else part
+        try:
+            if 0 < len(known) < len(part.items):
+                part = part.without_items(known)
+            fresh = {id: text for id, text in new.items() if part.items.find(id) < 0}
+            self._part = part.with_items(fresh) if fresh else part
+        except InputError:  # a part of it takes none
+            return
 
 
 class ReindexedRetriever(Retriever):

@@ -99,13 +99,14 @@ class WordMember(LiveMember):
     def remove(self, slots: Int32Array, texts: Callable[[], Sequence[str]]) -> None:
         """Forget slots; the rows in the segments say which terms they held."""
         segments = list(self._segments)
-        for number, own in self._split(np.asarray(slots, np.int32)):
+        for number, own in _split(segments, np.asarray(slots, np.int32)):
             segments[number] = segments[number].without(own)
         self._segments = segments
 
     def write(self, folder: Path, slots: Int32Array) -> None:
         """Write these slots as one segment."""
-        parts = [(self._segments[number], own) for number, own in self._split(np.asarray(slots, np.int32))]
+        segments = self._segments  # another list after the next change, which need not wait
+        parts = [(segments[number], own) for number, own in _split(segments, np.asarray(slots, np.int32))]
         write_segment(folder, merged(parts))
 
     @property
@@ -144,18 +145,18 @@ class WordMember(LiveMember):
             tail += 1
         return tail if tail >= TIER - 1 else 0
 
-    def _split(self, slots: Int32Array) -> list[tuple[int, Int32Array]]:
-        """Return which slots of each segment these are, numbered as there."""
-        segments, found, first = self._segments, [], 0
-        ends = np.searchsorted(slots, np.cumsum([len(segment) for segment in segments])).tolist()
-        begin = 0
-        for number, end in enumerate(ends):
-            if end > begin:
-                found.append((number, slots[begin:end] - np.int32(first)))
-            begin, first = end, first + len(segments[number])
-        if begin < len(slots):
-            raise InputError(f"`slots` must be below {first}. Got {slots[-1]}.")
-        return found
+
+def _split(segments: Sequence[WordSegment], slots: Int32Array) -> list[tuple[int, Int32Array]]:
+    """Return which slots of each segment these are, numbered as there."""
+    found, begin, first = [], 0, 0
+    ends = np.searchsorted(slots, np.cumsum([len(segment) for segment in segments])).tolist()
+    for number, end in enumerate(ends):
+        if end > begin:
+            found.append((number, slots[begin:end] - np.int32(first)))
+        begin, first = end, first + len(segments[number])
+    if begin < len(slots):
+        raise InputError(f"`slots` must be below {first}. Got {slots[-1]}.")
+    return found
 
 
 def _whole(segment: WordSegment) -> tuple[Int64Array, Float64Array]:

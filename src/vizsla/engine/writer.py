@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
-from vizsla._internal.forking import ForkLock
 from vizsla.engine.catalog import CatalogFile
 from vizsla.errors import VizslaError
 
@@ -14,6 +16,8 @@ T = TypeVar("T")
 
 MOST_SHARED = 256
 """Transactions that share one commit at most."""
+MOMENT_S = 0.001
+"""How long a commit waits for threads that shared the last ones: less than a sync of the disk takes."""
 
 
 class _Request:
@@ -40,29 +44,63 @@ class Writer:
     def __init__(self, catalog: CatalogFile):
         self.catalog = catalog
         self.commits = self.requests = 0
+        self._begin()
+
+    def _begin(self) -> None:
+        self._pid, self._turn = os.getpid(), threading.Condition()
         self._waiting: list[_Request] = []
-        self._queue, self.turn = ForkLock(), ForkLock()
+        self._sizes = (0, 0)
+        self._busy = False
 
     def store(self, act: Callable[[sqlite3.Connection], T]) -> T:
         """Run a function in a write transaction and return what it returned, once that is on the disk."""
         request = _Request(act)
-        with self._queue:
-            self._waiting.append(request)
-        with self.turn:
-            if not request.done:
-                self._store_waiting(request)
+        with self._alone(request) as first:
+            if first:
+                self._store(self._taken(request))
         if request.error is not None:
             raise request.error
         result: T = request.result
         return result
 
-    def _store_waiting(self, own: _Request) -> None:
-        with self._queue:
-            batch, self._waiting = self._waiting[:MOST_SHARED], self._waiting[MOST_SHARED:]
-        if own not in batch:  # a forked child has lost the queue of its parent, or the batch was full
-            with self._queue:
-                self._waiting = [each for each in self._waiting if each is not own]
-            batch.append(own)
+    @contextmanager
+    def exclusively(self) -> Iterator[None]:
+        """Within the block, no thread of this process writes."""
+        with self._alone(None):
+            yield
+
+    @contextmanager
+    def _alone(self, request: _Request | None) -> Iterator[bool]:
+        """Wait until no other thread stores; say whether the request is still to be stored."""
+        if self._pid != os.getpid():  # a forked child has none of its parent's threads
+            self._begin()
+        with self._turn:
+            if request is not None:
+                self._waiting.append(request)
+                self._turn.notify_all()
+            self._turn.wait_for(lambda: not self._busy or (request is not None and request.done))
+            mine = request is None or not request.done
+            self._busy = self._busy or mine
+        try:
+            yield mine
+        finally:
+            if mine:
+                with self._turn:
+                    self._busy = False
+                    self._turn.notify_all()
+
+    def _taken(self, own: _Request) -> list[_Request]:
+        """Return what is stored in one commit; threads that wrote a moment ago get a moment to write again."""
+        with self._turn:
+            if (usual := sum(self._sizes)) > 1:
+                self._turn.wait_for(lambda: len(self._waiting) >= usual, MOMENT_S)
+            others = [each for each in self._waiting if each is not own]
+            batch = [own, *others[: MOST_SHARED - 1]]
+            self._waiting = others[MOST_SHARED - 1 :]
+            self._sizes = self._sizes[1], len(batch)
+        return batch
+
+    def _store(self, batch: list[_Request]) -> None:
         try:
             with self.catalog.writing() as connection:
                 for request in batch:

@@ -75,7 +75,7 @@ def test_compositions_know_what_their_parts_know(search, tmp_path) -> None:
 
 def test_parts_over_one_catalog_share_their_details(search, tmp_path) -> None:
     folder = (search | search.with_effort(1) if search.effort else search | search).save(tmp_path / "union")
-    assert len(list(folder.rglob("details"))) == 1
+    assert len(list(folder.rglob("metadata"))) == 1
 
 
 def test_items_that_come_and_go_take_their_details_along() -> None:

@@ -12,7 +12,7 @@ from tests.methods.jpq.catalog import CLICKS, DIM, ENCODER, ITEMS, coded, flat
 from vizsla.artifacts.inspect import inspect
 from vizsla.base.encoder import FunctionEncoder
 from vizsla.cli import main
-from vizsla.cli.train_jpq import LiveLine
+from vizsla.cli.training_line import TrainingLine
 from vizsla.errors import InputError
 from vizsla.indexes.pq.pq_index import PqIndex
 from vizsla.methods.dense import Dense
@@ -105,7 +105,7 @@ def test_ctrl_c_keeps_the_best_so_far(tmp_path, capsys, monkeypatch):
         if len(seen) == 3:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(LiveLine, "__call__", interrupt)
+    monkeypatch.setattr(TrainingLine, "__call__", interrupt)
     texts = [f"{color} {thing}" for color in ("red", "blue", "green") for thing in "abcdefghij"]
     vizsla.dense(texts, vizsla.encoders.LsaEncoder.fit(texts, dim=8)).save(tmp_path / "lsa")
     (tmp_path / "clicks.tsv").write_text("".join(f"{text} x\t{number}\n" for number, text in enumerate(texts)))

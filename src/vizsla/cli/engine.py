@@ -1,0 +1,250 @@
+"""vizsla engine: keep a live catalog of items and clicks, and search it."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from vizsla._internal.terminal import printable_json, working
+from vizsla.base.recipe import BUILDERS, Recipe
+from vizsla.cli.options import DATA_HELP, add_reading, named, open_items, read_clicks, read_lines, unique_names
+from vizsla.data.conditions import Condition, where
+from vizsla.engine.engine import Engine
+from vizsla.errors import InputError
+
+BATCH = 1000
+"""Items per transaction of an import: Ctrl-C stops between two."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the engine, and what this action needs."""
+    kind = parser.get_default("kind")
+    parser.add_argument("engine", metavar="ENGINE", help="the engine's folder")
+    ACTIONS[kind][0](parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Do it, and say what was done; return the exit code."""
+    return ACTIONS[arguments.kind][1](arguments) or 0
+
+
+def _create_options(parser: argparse.ArgumentParser) -> None:
+    what = "a member: NAME=KIND, NAME={JSON recipe}, or NAME=EXPRESSION over members that come before; may be repeated"
+    parser.add_argument("--member", metavar="NAME=WHAT", action="append", default=[], help=what)
+    parser.add_argument("--default", metavar="NAME", help="the member that answers (default: the last one)")
+    kinds = "what a field is: number, date, text, list or boolean; may be repeated"
+    parser.add_argument("--field", metavar="NAME=KIND", action="append", default=[], help=kinds)
+
+
+def _create(arguments: argparse.Namespace) -> None:
+    members = {name: _member(text) for name, text in unique_names(arguments.member or ["words=bm25"]).items()}
+    fields = dict(named(pair) for pair in arguments.field)
+    with Engine.create(arguments.engine, members=members, default=arguments.default, metadata=fields) as engine:
+        print(f"{arguments.engine}: members {', '.join(engine.members)}, default {engine.generation().default}")
+
+
+def _member(text: str) -> Recipe | str:
+    if text in BUILDERS:
+        return Recipe.of(text)
+    if not text.lstrip().startswith("{"):
+        return text
+    try:
+        return Recipe.from_dict(json.loads(text))
+    except ValueError as error:
+        raise InputError(
+            f'`--member` must be JSON as {{"recipe": …, "settings": …}}. Got {text!r:.80}: {error}.'
+        ) from None
+
+
+def _items_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("items", metavar="ITEMS", help=DATA_HELP)
+    add_reading(parser)
+
+
+def _put(arguments: argparse.Namespace) -> None:
+    dataset, count = open_items(arguments.items, arguments), 0
+    with Engine.open(arguments.engine) as engine, working("storing"):
+        act = engine.add if arguments.kind == "add" else engine.upsert
+        for batch in _batches(dataset.items):
+            count += act(batch)
+    done = "added" if arguments.kind == "add" else "stored"
+    print(f"{arguments.engine}: {count:,} {done}, {_count(arguments)} items")
+
+
+def _count(arguments: argparse.Namespace) -> str:
+    with Engine.open(arguments.engine, maintenance="manual") as engine:
+        return f"{engine.count():,}"
+
+
+def _batches(items: Iterable[Any]) -> Iterator[list[Any]]:
+    left = iter(items)
+    while batch := list(islice(left, BATCH)):
+        yield batch
+
+
+def _delete_options(parser: argparse.ArgumentParser) -> None:
+    ids = parser.add_argument("ids", metavar="ID", nargs="+", default=[], help="ids of items")
+    ids.required = False
+    parser.add_argument("--from", dest="file", metavar="FILE", help="more ids, one a line; '-' is standard input")
+    parser.add_argument("--where", metavar="CONDITION", help="all items that fulfill it, such as 'price<5'")
+    parser.add_argument("--missing-ok", action="store_true", help="ignore ids that are no items")
+
+
+def _delete(arguments: argparse.Namespace) -> None:
+    ids = [*arguments.ids, *(read_lines(arguments.file) if arguments.file is not None else [])]
+    if not ids and arguments.where is None:
+        raise InputError("At least one id or --where must be given. Got none.")
+    with Engine.open(arguments.engine) as engine, engine.transaction() as changes:
+        before = engine.count()
+        if ids:
+            changes.delete(ids, unknown="ignore" if arguments.missing_ok else "raise")
+        if arguments.where is not None:
+            changes.delete(where=_condition(arguments.where))
+    with Engine.open(arguments.engine) as engine:
+        print(f"{arguments.engine}: {before - engine.count():,} deleted, {engine.count():,} items")
+
+
+def _condition(text: str) -> Condition:
+    condition: Condition = where(text)
+    return condition
+
+
+def _click_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("query", metavar="QUERY", nargs="?", help="what was asked")
+    parser.add_argument("item", metavar="ID", nargs="?", help="the item that was chosen")
+    parser.add_argument("--weight", type=float, default=1.0, metavar="W", help="what it weighs (default: 1)")
+    parser.add_argument("--clicks", metavar="FILE", help="a log of many: query text, item, weight, time")
+    parser.add_argument("--queries", metavar="FILE", help="query texts, when the clicks name queries by id")
+    add_reading(parser)
+
+
+def _click(arguments: argparse.Namespace) -> None:
+    if (arguments.clicks is None) == (arguments.query is None or arguments.item is None):
+        raise InputError("Either QUERY and ID or --clicks FILE must be given. Got both or none.")
+    with Engine.open(arguments.engine) as engine:
+        if arguments.clicks is None:
+            count = engine.click(arguments.query, arguments.item, arguments.weight)
+        else:
+            count = sum(map(engine.clicks, _batches(_logged(read_clicks(arguments)))))
+        print(f"{arguments.engine}: {count:,} clicks stored")
+
+
+def _logged(clicks: Any) -> Iterator[tuple[Any, ...]]:
+    """Yield clicks with the texts of their queries; with times, where the log has any."""
+    if not hasattr(clicks, "events"):
+        yield from clicks
+        return
+    texts, ids = [query.text for query in clicks.queries], clicks.item_ids
+    if clicks.events is not None:
+        for query, item, weight, moment in zip(*clicks.events, strict=True):
+            yield texts[query], ids[int(item)], float(weight), float(moment)
+        return
+    matrix = clicks.clicks.tocoo()
+    for query, item, weight in zip(matrix.row, matrix.col, matrix.data, strict=True):
+        yield texts[query], ids[int(item)], float(weight)
+
+
+def _search_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("query", metavar="QUERY", help="what to search for")
+    parser.add_argument("-k", type=int, default=10, metavar="N", help="how many hits (default: 10)")
+    parser.add_argument("--offset", type=int, default=0, metavar="N", help="leave out the first hits (default: 0)")
+    parser.add_argument("--where", metavar="CONDITION", help="only items that fulfill it, such as 'price<5'")
+    parser.add_argument("--using", metavar="NAME", default="", help="the member that answers (default: the engine's)")
+    parser.add_argument("--json", action="store_true", help="one JSON object per hit")
+
+
+def _search(arguments: argparse.Namespace) -> None:
+    asked = None if arguments.where is None else _condition(arguments.where)
+    with Engine.open(arguments.engine, maintenance="manual") as engine:
+        found = engine.search(arguments.query, arguments.k, offset=arguments.offset, where=asked, using=arguments.using)
+        if not arguments.json:
+            found.show(k=arguments.k)
+            return
+        for rank, (hit, known) in enumerate(zip(found[0], found.metadata(0), strict=True), arguments.offset + 1):
+            row = {"rank": rank, "id": hit.id, "score": hit.score, "metadata": known}
+            print(printable_json(json.dumps(row, ensure_ascii=False)))
+
+
+def _none(parser: argparse.ArgumentParser) -> None:
+    """Add nothing."""
+
+
+def _compact_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--erase", action="store_true", help="leave nothing of deleted items and clicks on the disk")
+
+
+def _compact(arguments: argparse.Namespace) -> None:
+    with Engine.open(arguments.engine) as engine, working("merging"):
+        engine.compact(erase=arguments.erase)
+    print(f"{arguments.engine}: {_count(arguments)} items in one segment")
+
+
+def _rebuild_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("member", metavar="NAME", nargs="?", help="which (default: all that are built whole)")
+    parser.add_argument("--threads", type=int, default=1, metavar="N", help="how many to use (default: 1)")
+
+
+def _rebuild(arguments: argparse.Namespace) -> None:
+    with Engine.open(arguments.engine) as engine, working("building"):
+        engine.rebuild(arguments.member, threads=arguments.threads)
+    print(f"{arguments.engine}: rebuilt {arguments.member or 'all members that are built whole'}")
+
+
+def _name_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("name", metavar="NAME", help="of the snapshot")
+
+
+def _snapshot(arguments: argparse.Namespace) -> None:
+    with Engine.open(arguments.engine) as engine:
+        engine.snapshot(arguments.name) if arguments.kind == "snapshot" else engine.rollback(arguments.name)
+    print(f"{arguments.engine}: {arguments.kind} {arguments.name}")
+
+
+def _check_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--repair", action="store_true", help="make damaged segments anew from the catalog")
+
+
+def _check(arguments: argparse.Namespace) -> int:
+    with Engine.open(arguments.engine) as engine:
+        problems = engine.check(repair=arguments.repair)
+    for problem in problems:
+        print(problem)
+    print(f"{arguments.engine}: {len(problems)} problems" if problems else f"{arguments.engine}: sound")
+    return int(bool(problems))
+
+
+def _stats(arguments: argparse.Namespace) -> None:
+    with Engine.open(arguments.engine, maintenance="manual") as engine:
+        print(json.dumps(engine.stats(), indent=2))
+
+
+def _backup_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("-o", "--output", metavar="FOLDER", required=True, help="the new folder")
+
+
+def _backup(arguments: argparse.Namespace) -> None:
+    with Engine.open(arguments.engine) as engine, working("copying"):
+        engine.backup(Path(arguments.output))
+    print(f"{arguments.output}: a copy of {arguments.engine}")
+
+
+Action = tuple[Callable[[argparse.ArgumentParser], None], Callable[[argparse.Namespace], Any]]
+ACTIONS: dict[str, Action] = {
+    "create": (_create_options, _create),
+    "add": (_items_options, _put),
+    "upsert": (_items_options, _put),
+    "delete": (_delete_options, _delete),
+    "click": (_click_options, _click),
+    "search": (_search_options, _search),
+    "compact": (_compact_options, _compact),
+    "rebuild": (_rebuild_options, _rebuild),
+    "snapshot": (_name_options, _snapshot),
+    "rollback": (_name_options, _snapshot),
+    "check": (_check_options, _check),
+    "stats": (_none, _stats),
+    "backup": (_backup_options, _backup),
+}

@@ -1,0 +1,83 @@
+"""The verb `vizsla engine`: files in, answers out, and what is wrong in one line."""
+
+import json
+
+import pytest
+
+from vizsla.cli import main
+from vizsla.engine.engine import Engine
+
+
+@pytest.fixture
+def shop(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "items.csv").write_text("id,text,price\nfig,a fig tree,3\npear,a ripe pear,2\n")
+    (tmp_path / "new.jsonl").write_text('{"id": "plum", "text": "a plum tree", "price": 1}\n')
+    (tmp_path / "clicks.csv").write_text("query,item\nsweet,fig\nsour,plum\n")
+    both = "best=0.6*words.normalized() + 0.4*letters.normalized()"
+    options = ["--member", "words=bm25", "--member", "letters=tfidf", "--member", both, "--field", "price=number"]
+    assert main(["engine", "create", "shop", *options]) == 0
+    assert main(["engine", "add", "shop", "items.csv"]) == 0
+    assert main(["engine", "upsert", "shop", "new.jsonl"]) == 0
+    capsys.readouterr()
+    return tmp_path / "shop"
+
+
+def found(capsys, *arguments):
+    assert main(["engine", "search", "shop", *arguments, "--json"]) == 0
+    return [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+
+
+def test_items_from_files_are_searched_and_filtered(shop, capsys):
+    with Engine.open(shop, maintenance="manual") as engine:
+        wanted = engine.search("fig tree").ids[0]
+    assert [hit["id"] for hit in found(capsys, "fig tree")] == wanted
+    hits = found(capsys, "tree", "--where", "price<2", "--using", "words")
+    assert [(hit["rank"], hit["id"], hit["metadata"]) for hit in hits] == [(1, "plum", {"price": 1})]
+    assert [hit["rank"] for hit in found(capsys, "tree", "--offset", "1")] == [2]
+    assert main(["engine", "search", "shop", "fig"]) == 0
+    assert "a fig tree" in capsys.readouterr().out
+
+
+def test_deletions_and_clicks_are_stored(shop, capsys):
+    assert main(["engine", "click", "shop", "sweet", "fig", "--weight", "2"]) == 0
+    assert main(["engine", "click", "shop", "--clicks", "clicks.csv"]) == 0
+    assert main(["engine", "delete", "shop", "pear", "--where", "price<2"]) == 0
+    assert "2 deleted, 1 items" in capsys.readouterr().out
+    assert main(["engine", "stats", "shop"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert (told["items"], told["clicks"]) == (1, 2)
+    assert main(["engine", "delete", "shop", "nothing", "--missing-ok"]) == 0
+    assert main(["engine", "delete", "shop", "nothing"]) == 2
+    assert "'nothing', which is none" in capsys.readouterr().err
+
+
+def test_maintenance_goes_through(shop, capsys):
+    for action in (["compact", "--erase"], ["snapshot", "one"], ["rebuild", "words"], ["rollback", "one"], ["check"]):
+        assert main(["engine", action[0], "shop", *action[1:]]) == 0
+    assert main(["engine", "backup", "shop", "-o", "copy"]) == 0
+    assert "shop: sound" in capsys.readouterr().out
+    with Engine.open("copy", maintenance="manual") as copy:
+        assert copy.count() == 3
+    for file in shop.glob("segments/*/*/*"):
+        file.write_bytes(b"")
+        break
+    assert main(["engine", "check", "shop"]) == 0
+    assert "made anew" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["create", "shop"], "new or an empty folder"),
+        (["create", "other", "--member", "a={not json"], "must be JSON"),
+        (["search", "nowhere", "fig"], "has no catalog"),
+        (["delete", "shop"], "At least one id"),
+        (["click", "shop", "sweet"], "Either QUERY and ID"),
+    ],
+)
+def test_what_cannot_be_done_is_one_line(shop, capsys, arguments, said):
+    assert main(["engine", *arguments]) == 2
+    told = capsys.readouterr().err
+    assert said in told
+    assert told.count("\n") == 1
