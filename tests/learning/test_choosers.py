@@ -278,3 +278,16 @@ def test_every_part_of_a_fusion_is_judged_without_the_clicks_it_is_judged_by():
     asked = log.query_texts()[1][::7]
     assert twin(asked, 10).to_dict() == built(asked, 10).to_dict()
     assert full(asked, 10).to_dict() != built(asked, 10).to_dict()
+
+
+def test_a_late_query_is_cold_if_none_of_its_items_was_clicked_before(monkeypatch):
+    rows = [(f"early {n}", f"i{n % 5}", 1.0, n * DAY) for n in range(90)]
+    late = [("both", "i1"), ("both", "new"), ("warm", "i2"), ("cold", "new"), ("cold", "newer")] * 2
+    rows += [(query, item, 1.0, 100 * DAY + at) for at, (query, item) in enumerate(late)]
+    values = {"both": 0.5, "warm": 0.1, "cold": 0.9}
+    monkeypatch.setattr(recency, "_ranks", lambda model, texts, wanted: np.array([values[text] for text in texts]))
+    items = dict.fromkeys(("i0", "i1", "i2", "i3", "i4", "new", "newer"), "item")
+    for clicks in (rows, Dataset.of(items, clicks=rows)):
+        choice = recency.choose_half_life(clicks, lambda clicks: None)
+        assert (choice.warm, choice.cold) == (2, 1)
+        assert choice.trials[0] == pytest.approx({"half_life": None, "all": 0.5, "warm": 0.3, "cold": 0.9})
