@@ -54,10 +54,10 @@ def _ranks(base: TokenRetriever, sample: ClickLog) -> Float64Array:
 
 
 MEASURE = "MRR@10"
-MOST_EPOCHS = 8
+MAX_EPOCHS = 8
 """More teach warm queries still, but cold ones gain nothing, and each takes its time."""
 PATIENCE = 2
-UNCHOSEN = 3
+DEFAULT_EPOCHS = 3
 """Epochs, where nothing can be held out to choose them by."""
 
 
@@ -104,10 +104,10 @@ def chosen_epochs(base: TokenRetriever, clicked: ClickLog, settings: LearningSet
     """
     trials = [EpochTrial(base, clicked, held, settings, seed) for held in table_splits(clicked.clicks, seed)]
     if not trials:
-        return Choice(MEASURE, 0, 0, [{"epochs": UNCHOSEN} | dict.fromkeys(QUALITIES, 0.0)], 0)
+        return Choice(MEASURE, 0, 0, [{"epochs": DEFAULT_EPOCHS} | dict.fromkeys(QUALITIES, 0.0)], 0)
     judge = Judge.of_cold(np.concatenate([trial.cold for trial in trials]), COLD_SHARE)
     measured = [np.concatenate([trial.ranks() for trial in trials])]
-    for epoch in progress(range(1, MOST_EPOCHS + 1), what="choosing the epochs"):
+    for epoch in progress(range(1, MAX_EPOCHS + 1), what="choosing the epochs"):
         measured.append(np.concatenate([trial.epoch() for trial in trials]))
         if epoch - int(np.argmax([judge.quality(values) for values in measured])) >= PATIENCE:
             break
