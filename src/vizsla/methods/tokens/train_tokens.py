@@ -136,7 +136,10 @@ def _learned(
         check_choice("epochs", epochs, ["auto"])
         choice = chosen_epochs(known, clicked, settings, seed=seed)
         warn_of(choice)
-        return _trained(known, clicked, settings, int(choice.chosen["epochs"]), seed)
+        made = _trained(known, clicked, settings, int(choice.chosen["epochs"]), seed)
+        made = made.with_half_life(made.half_life)  # another object: the base's own has no report
+        made.report = choice
+        return made
     return _trained(known, clicked, settings, check_positive("epochs", epochs), seed)
 
 
