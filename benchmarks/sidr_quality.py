@@ -11,8 +11,9 @@ from vizsla import Dataset, bm25, tokens
 from vizsla.base.retriever import Retriever
 from vizsla.evaluation.evaluate import evaluate
 from vizsla.learning import train_tokens
+from vizsla.learning.clicks import ClickLog
 from vizsla.learning.selection import Choice
-from vizsla.methods.tokens.learner import ClickMatrix, LearningSettings
+from vizsla.methods.tokens.learner import LearningSettings
 from vizsla.methods.tokens.tuning import chosen_epochs
 from vizsla.text import WordPiece
 
@@ -34,7 +35,7 @@ def quality(data: Path, vocabulary: str | None, *, epochs: int | str) -> Iterato
         base = tokens(dataset, analyzer=pieces, epochs=0)
         count = epochs
         if isinstance(count, str):
-            asked = ClickMatrix.of(dataset, base.items)
+            asked = ClickLog.of(dataset, base.items)
             choice = chosen_epochs(base.with_words(asked.texts), asked, LearningSettings(), seed=0)
             yield from _tried(name, choice)
             count = int(choice.chosen["epochs"])

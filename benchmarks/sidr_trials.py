@@ -22,12 +22,12 @@ from benchmarks.rows import Row
 from benchmarks.sidr_command import run_command
 from benchmarks.sidr_train import SETTINGS, minilm_vectors
 from vizsla import Dataset, dense, tokens
+from vizsla.learning.clicks import ClickLog
 from vizsla.methods import TokenRetriever
 from vizsla.methods.sidr.settings import SidrSettings
 from vizsla.methods.sidr.train_sidr import begun_model, chosen_item_scale, taught_by, training_key
 from vizsla.methods.sidr.trainer import SidrTraining, sidr_loop
 from vizsla.methods.sidr.training_data import Prepared, prepared
-from vizsla.methods.tokens.learner import ClickMatrix
 from vizsla.text import WordPiece
 
 Settings = dict[str, Any]
@@ -60,7 +60,7 @@ def _own(parser: argparse.ArgumentParser) -> None:
 def _rows(options: argparse.Namespace, model: str) -> Iterator[Row]:
     dataset = Dataset.open(data_folder() / options.set)
     base = tokens(dataset, analyzer=WordPiece.open(model), epochs=0)
-    clicked = ClickMatrix.of(dataset, base.items)
+    clicked = ClickLog.of(dataset, base.items)
     texts = [item.default_text() for item in dataset.items]
     ready = prepared(base, clicked, texts, SidrSettings(**SETTINGS))
     for name in options.only or TRIALS:
@@ -70,7 +70,7 @@ def _rows(options: argparse.Namespace, model: str) -> Iterator[Row]:
 
 
 def _trial(
-    options: argparse.Namespace, name: str, data: tuple[TokenRetriever, ClickMatrix, Prepared], model: str,
+    options: argparse.Namespace, name: str, data: tuple[TokenRetriever, ClickLog, Prepared], model: str,
     settings: SidrSettings, teacher: Any,
 ) -> Iterator[Row]:  # fmt: skip
     start = process_time()

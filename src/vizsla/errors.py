@@ -40,6 +40,10 @@ class CompositionError(VizslaError, ValueError):
     """Parts that cannot be combined, or a composition string that cannot be read."""
 
 
+class ContractError(VizslaError):
+    """A kind that does not keep what its base class promises; the message names the promise."""
+
+
 class BudgetError(VizslaError):
     """A call that a Budget does not cover; it was not made, and nothing was spent."""
 

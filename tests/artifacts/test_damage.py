@@ -14,6 +14,7 @@ from tests.artifacts.tiny import Tiny
 from vizsla.artifacts.artifact import load
 from vizsla.artifacts.inspect import check, inspect
 from vizsla.artifacts.manifest import FORMAT
+from vizsla.artifacts.reader import ArtifactReader
 from vizsla.errors import FormatError, InputError, MissingExtraError, VizslaError
 
 
@@ -206,3 +207,45 @@ def test_errors_are_vizslas_own_and_a_missing_path_is_named(tmp_path):
     with pytest.raises(InputError, match="must be a path, without a zero byte"):
         load("\0")
     assert issubclass(FormatError, VizslaError)
+
+
+def test_a_name_is_that_of_a_file_or_of_an_artifact(saved):
+    """Otherwise it would depend on who looks first what the name stands for."""
+    manifest = read_manifest(saved)
+    for name in ("inner", "scores.npy"):
+        both = {name: next(iter(manifest["files"].values()))}, {name: manifest["parents"]["inner"]}
+        more = {"files": manifest["files"] | both[0], "parents": manifest["parents"] | both[1]}
+        write_manifest(saved, manifest | more)
+        with pytest.raises(FormatError, match="a file and a nested artifact have the same name"):
+            load(saved)
+
+
+@pytest.mark.parametrize("wrong", [True, False, "0.5", None, [0.5]])
+def test_a_number_is_no_boolean(saved, wrong):
+    manifest = read_manifest(saved)
+    write_manifest(saved, manifest | {"parameters": manifest["parameters"] | {"weight": wrong}})
+    with pytest.raises(FormatError, match="parameter 'weight' is missing or of the wrong type"):
+        load(saved)
+    write_manifest(saved, manifest | {"parameters": manifest["parameters"] | {"weight": 2}})
+    assert load(saved).weight == 2.0
+
+
+@pytest.mark.parametrize("wrong", [0, 1, "true", None])
+def test_a_boolean_is_no_number(saved, wrong):
+    manifest = read_manifest(saved)
+    write_manifest(saved, manifest | {"parameters": manifest["parameters"] | {"nested": wrong}})
+    with pytest.raises(FormatError, match="parameter 'nested' is missing or of the wrong type"):
+        load(saved)
+    write_manifest(saved, manifest)
+    for kinds in (int, float, (int, float), (int, str)):
+        with pytest.raises(FormatError, match="parameter 'nested' is missing or of the wrong type"):
+            ArtifactReader(saved).parameter("nested", kinds)
+    assert ArtifactReader(saved).parameter("nested", (bool, int)) is True
+
+
+@pytest.mark.parametrize("named", ["elsewhere", ["elsewhere"], ["a", "b"]])
+def test_a_model_that_nothing_names_is_not_passed_over(tiny, tmp_path, named):
+    """The caller believes that it is stored inside."""
+    with pytest.raises(InputError, match="`bundle_models` must name models of the artifact"):
+        tiny.save(tmp_path / "new", bundle_models=named)
+    assert not (tmp_path / "new").exists()

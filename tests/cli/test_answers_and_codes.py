@@ -291,3 +291,14 @@ def test_costs_in_bytes_are_drawn_as_such(files, monkeypatch):
     argv += ["--qrels", files / "qrels.tsv", "--measures", "RR@3", "--plot", "a.svg", "--plot-bytes", "b.svg"]
     recorder.given(argv)
     assert recorder.calls == [{"0": "a.svg"}, {"0": "b.svg", "x": "bytes"}]
+
+
+@pytest.mark.parametrize("k", [1, 10, 13, 40])
+@pytest.mark.parametrize("shown", [[], ["--show", "price"]])
+def test_the_terminal_shows_as_many_hits_as_were_asked_for(tmp_path, capsys, monkeypatch, k, shown):
+    monkeypatch.setenv("COLUMNS", "200")
+    rows = [{"id": f"item-{number:02}", "text": "a fig", "price": 5} for number in range(30)]
+    bm25(Dataset.of(rows)).save(tmp_path / "saved")
+    assert main(["search", str(tmp_path / "saved"), "fig", "-k", str(k), *shown]) == 0
+    printed = capsys.readouterr().out
+    assert [f"item-{number:02}" in printed for number in range(30)] == [number < k for number in range(30)]

@@ -1,9 +1,8 @@
-"""What every Retriever promises."""
+"""What every Retriever promises, beside what `vizsla.testing.check_retriever` checks (see test_checks.py)."""
 
 from __future__ import annotations
 
 import gc
-from concurrent.futures import ThreadPoolExecutor
 from weakref import ref
 
 import numpy as np
@@ -60,28 +59,6 @@ def test_catalog_ids_are_the_users(retriever):
     assert set(retriever("fig", k=EVERYTHING).ids[0]) <= set(ITEMS)
 
 
-def test_one_query_is_a_batch_of_one_and_a_batch_is_its_queries(retriever):
-    together = retriever(QUERIES, k=7)
-    for number, query in enumerate(QUERIES):
-        alone = retriever(query, k=7)
-        assert alone == retriever([query], k=7)
-        assert alone[0] == together[number]
-
-
-def test_threads_do_not_change_the_answer(retriever):
-    assert retriever(QUERIES, k=9, threads=1) == retriever(QUERIES, k=9, threads=2)
-
-
-def test_concurrent_callers_get_the_same_answer(retriever):
-    expected = retriever(QUERIES, k=9)
-    with ThreadPoolExecutor(4) as pool:
-        assert all(found == expected for found in pool.map(lambda _: retriever(QUERIES, k=9), range(16)))
-
-
-def test_no_queries_is_an_empty_answer(retriever):
-    assert len(retriever([], k=3)) == 0
-
-
 def test_search_is_the_head_of_a_longer_search(case, retriever):
     longest = retriever(QUERIES, k=EVERYTHING if case.exact else case.head)
     for k in (1, 2, 5, min(20, case.head)):
@@ -115,10 +92,6 @@ def test_where_admits_only_the_allowed_and_as_many_as_match(case, retriever):
         assert set(row) <= allowed
         if case.exact:
             assert row == [item for item in retriever(QUERIES[query], k=EVERYTHING).ids[0] if item in allowed][:5]
-
-
-def test_where_nothing_finds_nothing(retriever):
-    assert retriever(QUERIES, k=5, where=[]).ids == [[] for _ in QUERIES]
 
 
 def test_a_filter_goes_with_its_last_user_and_needs_no_garbage_collector(case, retriever):

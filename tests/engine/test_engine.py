@@ -254,3 +254,9 @@ def test_imports_commit_in_batches(engine):
     assert engine.add(((f"n{number}", "a new fig") for number in range(25)), batch_size=10) == 25
     assert engine.stats()["commits"] - before == 3
     assert engine.count() == 29
+
+
+def test_a_folder_that_cannot_be_made_is_one_sentence(tmp_path):
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(EngineError, match="can be made"):
+        Engine.create(tmp_path / "file" / "engine", members=MEMBERS)

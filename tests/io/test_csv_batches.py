@@ -44,6 +44,8 @@ ROWS = st.lists(
 @example(b'1,2,"open\n2,3,4\n', 3, True)
 @example(b'1,2,"a\r\nb"\n1,2,3\n', 40, True)
 @example(b"1,2,3\n4,5,6", 40, True)
+@example(b'\n\n\n1,2,"a\n\n\n\r\n\n4,5,6\n\n\n7,8,9\n', 40, True)
+@example(b'\n\n\n1,2,"a\n\n\n\r\n\n4,5,6\n\n\n7,8,9\n', 3, True)
 @example(b"1,2,3\n4,5,6\r", 40, True)
 @example(b'1,2,3\r\n4,5,"6"\r', 40, True)
 def test_native_rows_are_those_of_the_python_rules(content: bytes, block_bytes: int, quotes: bool) -> None:

@@ -94,3 +94,12 @@ def test_empty_texts_and_blank_lines_are_counted(put: Put) -> None:
 def test_an_empty_file_raises(put: Put, content: str) -> None:
     with pytest.raises(DataError, match="there are no items"):
         Dataset.open(put("a.jsonl", content))
+
+
+def test_a_text_of_several_that_is_null_is_passed_over(put: Put) -> None:
+    rows = [
+        '{"id": "a", "name": "fig", "about": null, "more": "tree"}',
+        '{"id": "b", "name": null, "about": "x", "more": ""}',
+    ]
+    found = Dataset.open(put("items.jsonl", "\n".join(rows)), text="about,name,more").items
+    assert [item.text for item in found] == ["fig tree", "x"]

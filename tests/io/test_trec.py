@@ -152,3 +152,18 @@ def test_qrels_come_back(put: Put, tmp_path: Path) -> None:
     assert Dataset.open(items, queries=queries, qrels=tmp_path / "out.qrels").qrels_dict("test") == judged
     with pytest.raises(InputError, match="`path` must be new"):
         write_qrels(dataset, tmp_path / "out.qrels")
+
+
+@pytest.mark.parametrize("grades", [(1, 3), (3, 1), (0, 1), (1, 0)])
+def test_a_judgment_with_two_grades_is_refused_whichever_comes_first(put, grades):
+    put("items.tsv", "a\tfig\nb\tpear\n")
+    put("queries.tsv", "q1\tfig\nq2\tpear\n")
+    judged = put(
+        "test.qrels", "".join(f"{query} 0 a {grade}\n" for query in ("q1", "q2") for grade in (grades[0],) * 2)
+    )
+    files = {"queries": judged.parent / "queries.tsv", "qrels": {"test": judged}}
+    with pytest.warns(DatasetWarning, match="2 judgments repeated"):
+        assert Dataset.open(judged.parent / "items.tsv", **files).qrels_dict("test")["q2"] == {"a": grades[0]}
+    judged.write_text(f"q1 0 a 1\nq2 0 a {grades[0]}\nq2 0 b 1\nq2 0 a {grades[1]}\n")
+    with pytest.raises(DataError, match="'q2'"):
+        Dataset.open(judged.parent / "items.tsv", **files)

@@ -148,3 +148,18 @@ def test_a_wider_beam_is_no_worse_for_want_of_items():
     lengths = {beam: [len(row) for row in answer] for beam, answer in found.items()}
     assert all(a <= b <= c for a, b, c in zip(*lengths.values(), strict=True))
     assert sum(lengths[1]) < sum(lengths[4])
+
+
+@pytest.mark.parametrize("allowed", [None, 3, 40])
+def test_what_is_called_exact_is_the_answer_of_the_widest_beam(allowed):
+    """Also where fewer items are found than are asked for: what a beam left behind might have been among them."""
+    where = None if allowed is None else list(ITEMS)[:allowed]
+    exact = 0
+    for query in QUERIES:
+        for beam in range(1, 12):
+            for k in (1, 3, 6, 7, 20, COUNT):
+                found = model().with_effort(beam)(query, k=k, where=where)
+                if found.stats.exact:
+                    exact += 1
+                    assert found.ids == model().with_effort(COUNT)(query, k=k, where=where).ids, (query, beam, k)
+    assert exact

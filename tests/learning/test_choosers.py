@@ -19,7 +19,7 @@ from vizsla.methods.bm25 import bm25
 from vizsla.methods.dense import dense
 from vizsla.methods.pefa import pefa_xs, selection
 from vizsla.methods.tokens import tuning
-from vizsla.methods.tokens.learner import ClickMatrix, LearningSettings
+from vizsla.methods.tokens.learner import LearningSettings
 from vizsla.methods.tokens.model import tokens
 from vizsla.methods.xrlinear import tuning as xrlinear_trial
 
@@ -229,7 +229,7 @@ def test_b_is_chosen_from_a_hundred_queries_on(queries):
     data = Dataset.of(items, clicks=wanted)
     made = tokens(data, b=0.5, epochs=0)
     best = tuning.chosen_b(made, data, seed=0)
-    clicked = ClickMatrix.of(data, made.items)
+    clicked = ClickLog.of(data, made.items)
     quality = {b: tuning._ranks(made.with_b(b), clicked).mean() for b in tuning.CHOICES}
     expected = 0.5 if queries < 100 else max(quality, key=lambda b: (quality[b], -abs(b - 0.5)))
     assert best == expected
@@ -253,7 +253,7 @@ def test_a_table_is_tried_on_queries_that_it_did_not_learn(monkeypatch):
         lambda self: asked.append(self.asked.texts) or np.zeros(len(self.asked.texts)),
     )
     made = tokens(items, b=0.5)
-    clicked = ClickMatrix.of(pairs, made.items)
+    clicked = ClickLog.of(pairs, made.items)
     known = made.with_words(clicked.texts)
     choice = tuning.chosen_epochs(known, clicked, LearningSettings(0.1, 8, 1.0, 32, 8), seed=0)
     assert choice.cold + choice.warm == len(np.concatenate(asked[: len(seen)]))
@@ -278,3 +278,16 @@ def test_every_part_of_a_fusion_is_judged_without_the_clicks_it_is_judged_by():
     asked = log.query_texts()[1][::7]
     assert twin(asked, 10).to_dict() == built(asked, 10).to_dict()
     assert full(asked, 10).to_dict() != built(asked, 10).to_dict()
+
+
+def test_a_late_query_is_cold_if_none_of_its_items_was_clicked_before(monkeypatch):
+    rows = [(f"early {n}", f"i{n % 5}", 1.0, n * DAY) for n in range(90)]
+    late = [("both", "i1"), ("both", "new"), ("warm", "i2"), ("cold", "new"), ("cold", "newer")] * 2
+    rows += [(query, item, 1.0, 100 * DAY + at) for at, (query, item) in enumerate(late)]
+    values = {"both": 0.5, "warm": 0.1, "cold": 0.9}
+    monkeypatch.setattr(recency, "_ranks", lambda model, texts, wanted: np.array([values[text] for text in texts]))
+    items = dict.fromkeys(("i0", "i1", "i2", "i3", "i4", "new", "newer"), "item")
+    for clicks in (rows, Dataset.of(items, clicks=rows)):
+        choice = recency.choose_half_life(clicks, lambda clicks: None)
+        assert (choice.warm, choice.cold) == (2, 1)
+        assert choice.trials[0] == pytest.approx({"half_life": None, "all": 0.5, "warm": 0.3, "cold": 0.9})

@@ -114,6 +114,31 @@ def test_without_times_each_search_is_left_out_in_turn():
     assert predicted_mix(graded).repeated == 0  # a grade counts no searches
 
 
+def test_several_items_of_one_search_are_one_search():
+    """Two clicks on one item are two searches; one click on each of three items may be one."""
+    clicks = [
+        ("three", "a"),
+        ("three", "b"),
+        ("three", "c"),
+        ("one", "d"),
+        ("other", "d"),
+        ("twice", "e"),
+        ("twice", "e"),
+    ]
+    mix = predicted_mix(Dataset.of({item: item for item in "abcde"}, clicks=clicks))
+    assert mix == pytest.approx((2 / 7, 3 / 7, 2 / 7, "log"))
+
+
+def test_a_text_that_is_asked_again_is_repeated_whatever_item_it_is_about():
+    early = [(f"early {n}", f"i{n}", 1, n) for n in range(900)]
+    late = [(f"early {n}", f"new {n}", 1, 10_000 + n) for n in range(60)]
+    late += [(f"late {n}", f"new {n}", 1, 20_000 + n) for n in range(30)]
+    late += [(f"later {n}", f"i{n}", 1, 30_000 + n) for n in range(10)]
+    items = {f"i{n}": "item" for n in range(900)} | {f"new {n}": "new item" for n in range(60)}
+    mix = predicted_mix(Dataset.of(items, clicks=[*early, *late]))
+    assert mix == pytest.approx((60 / 102, 11 / 102, 31 / 102, "times"))
+
+
 def test_a_share_that_is_given_leaves_the_others_their_proportion():
     mix = predicted_mix(timed(repeats=50, warm=24, cold=26), cold=0.4)
     assert mix == pytest.approx((0.4, 0.2, 0.4, "given"))

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from datetime import UTC, datetime
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import vizsla
@@ -37,6 +40,27 @@ def test_times_are_what_datetime_reads(moment, middle, zone) -> None:
         data = f"q\ti\t{text}\n".encode()
         at, _, _ = table.read(data, 0, 1, EntryFormat(separator="\t", width=3, query=0, item=1, time=2))
         assert at == 0 or table.take_times().tolist() == [expected]
+
+
+TWO = st.integers(0, 99).map("{:02}".format)
+
+
+@given(st.tuples(st.integers(0, 9999).map("{:04}".format), TWO, TWO, st.sampled_from("T "), TWO, TWO, TWO))
+@example(("2024", "02", "30", "T", "12", "00", "00"))
+@example(("2024", "12", "31", " ", "24", "00", "00"))
+@example(("2024", "12", "31", " ", "23", "60", "00"))
+@example(("2024", "12", "31", " ", "23", "59", "60"))
+@example(("2024", "00", "31", "T", "23", "59", "59"))
+@example(("2024", "04", "31", "T", "23", "59", "59"))
+@example(("0000", "04", "30", "T", "23", "59", "59"))
+def test_native_code_takes_no_time_that_datetime_refuses(parts) -> None:
+    """The parts are drawn, so most of the times are impossible: those are left to Python, which says why."""
+    year, month, day, middle, *clock = parts
+    for text in (f"{year}-{month}-{day}", f"{year}-{month}-{day}{middle}{':'.join(clock)}"):
+        table = EntryTable(None, None, stop_at_unknown=False)
+        data = f"q\ti\t{text}\n".encode()
+        at, _, _ = table.read(data, 0, 1, EntryFormat(separator="\t", width=3, query=0, item=1, time=2))
+        assert at == 0 if moment_of(text) is None else table.take_times().tolist() in ([], [moment_of(text)])
 
 
 @pytest.mark.filterwarnings("error")
@@ -174,3 +198,12 @@ def test_a_half_life_can_be_chosen_for_clicks_that_are_read_once() -> None:
     rows = [(query, item, weight, float(time)) for query, item, weight, time in log()]
     learned = [vizsla.tokens(ITEMS, clicks, epochs=1, half_life="auto") for clicks in (rows, iter(rows))]
     assert learned[0].half_life == learned[1].half_life and learned[0]("thing") == learned[1]("thing")
+
+
+@pytest.mark.parametrize("zone", ["UTC", "America/New_York", "Asia/Kolkata", "Pacific/Auckland"])
+def test_times_without_a_zone_are_utc_wherever_the_process_runs(zone) -> None:
+    texts = ["2024-05-01", "2024-05-01T12:30:00", "2024-05-01T12:30", "20240501", "2024-05-01T12:30:00.5+02:00"]
+    script = f"from vizsla.io.interactions import moment_of; print([moment_of(text) for text in {texts!r}])"
+    command = [sys.executable, "-c", script]
+    said = subprocess.run(command, capture_output=True, text=True, check=True, env={**os.environ, "TZ": zone}).stdout
+    assert said.strip() == "[1714521600.0, 1714566600.0, 1714566600.0, 1714521600.0, 1714559400.5]"

@@ -196,3 +196,19 @@ def imported(node):
 )
 def test_the_rules_have_teeth(source):
     assert list(offenses(ast.parse(source), prints=False))
+
+
+ONE_PLACE = {
+    r"^[A-Z]\w* = NDArray\[[^|]*$": "typing.py",
+    r"np\.repeat\(np\.arange\(.*np\.diff\(": "core/sparse.py",
+    r"^[A-Z_]*_ERRORS = ": "learning/selection.py",
+    r"^class \w*(?:Run|Loop)\b.*:\n(?:.*\n)*?.*def _save\(": "learning/loop.py",
+    r"for \w+ in \(\w+, 0\.0, 1\.0\):": "learning/splits.py",
+}
+"""What is written once: array aliases, row numbers, thresholds, a training loop, and a split that may lack a kind."""
+
+
+@pytest.mark.parametrize(("pattern", "place"), ONE_PLACE.items())
+def test_one_of_each(pattern, place):
+    found = {inner(path) for path in MODULES if re.search(pattern, path.read_text(encoding="utf-8"), re.MULTILINE)}
+    assert found == {place}

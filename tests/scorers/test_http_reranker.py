@@ -407,3 +407,22 @@ def test_an_answer_may_begin_with_a_byte_order_mark(service):
     service.answers[:] = [(200, {}, body.encode("utf-8-sig"))]
     scorer = HttpReranker({"a": "fig"}, f"http://127.0.0.1:{service.server_port}/", model="rerank", **PATIENT)
     assert scorer.score_pairs(["fig"], ["fig"]).tolist() == [7.0]
+
+
+@pytest.mark.parametrize(
+    ("said", "wait"),
+    [("0", 0.0), ("7", 7.0), ("300", 300.0), ("301", 300.0), ("99999999999", 300.0), ("-5", None), ("1e3", None)],
+)
+def test_no_service_makes_a_caller_wait_for_longer_than_five_minutes(service, said, wait):
+    service.answers[:] = [(503, {"Retry-After": said}, "{}")]
+    with pytest.raises(ScorerError) as failure:
+        reranker(service).score(["fig", "tree"], WANTED)
+    assert failure.value.wait_s == wait
+
+
+def test_a_date_to_wait_for_is_no_longer_wait(service):
+    for said, wait in [("Fri, 31 Dec 2999 23:59:59 GMT", 300.0), ("Wed, 21 Oct 2015 07:28:00 GMT", 0.0)]:
+        service.answers[:] = [(429, {"Retry-After": said}, "{}")]
+        with pytest.raises(ScorerError) as failure:
+            reranker(service).score(["fig", "tree"], WANTED)
+        assert failure.value.wait_s == wait

@@ -15,6 +15,7 @@ from vizsla.errors import FormatError, InputError
 from vizsla.methods.bm25_statistics import Statistics
 from vizsla.text import AnyLanguage
 from vizsla.text.bag_of_words import BagOfWords
+from vizsla.text.languages import STOP_WORDS
 
 ENGLISH = AnyLanguage("english")
 WINGS = {"a": "a flexible wing", "b": "the flexibility of a wing", "c": "stiff wings"}
@@ -35,6 +36,15 @@ def test_a_word_counts_once_as_itself_and_half_as_its_root():
     ]  # fmt: skip
     assert counted(bag, bag.queries(["flexibility flexibly flexible"])) == [{"flexibiliti": 1, "flexibl": 2}]
     assert Statistics.of_rows(bag, rows).length == 6.5
+
+
+@pytest.mark.parametrize("languages", ["english", ["german", "english"]])
+def test_a_stop_word_counts_neither_as_itself_nor_as_its_root(languages):
+    """Of the list only `another` has a root that is not its stem."""
+    for word in STOP_WORDS["english"]:
+        bag, _ = BagOfWords.fit([f"{word} figs", f"the {word}"], AnyLanguage(languages, drop=True))
+        assert "anoth" not in bag.terms and bag.readings([word])[0, -1] == -1, word
+    assert bm25({"a": "another fig", "b": "fig"}, analyzer=AnyLanguage("english"))("another").ids == [[]]
 
 
 def test_scores_by_hand():

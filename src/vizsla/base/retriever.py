@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol, Self, TypeVar, cast
 
 import numpy as np
 
@@ -121,6 +121,17 @@ def _operand(value: T, expected: type | tuple[type, ...], operator: str) -> T:
     return value
 
 
+class Report(Protocol):
+    """What a learner chose, and why."""
+
+    @property
+    def summary(self) -> str:
+        """What was chosen and how much better it is, in a sentence."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything that was tried, as JSON has it."""
+
+
 R = TypeVar("R", bound="Retriever")
 _ONE_ROW = np.array((0, 1), np.int64)
 
@@ -136,6 +147,9 @@ class Retriever(Composable, Scorer, Artifact):
     """Whether a sum searches it for candidates, or only lets it score what the other parts find."""
     tracks_clicks: bool = False
     """Whether it takes clicks only to keep in step with parts that learn from them."""
+
+    report: Report | None = None
+    """What was chosen on held-out clicks when it was built, and why; None where nothing was chosen."""
 
     _recipe: Recipe | None = None
 
@@ -161,6 +175,8 @@ class Retriever(Composable, Scorer, Artifact):
         """Return another retriever with this one's recipe, and with settings that differ."""
         if self._recipe is not None:
             noted(other, self._recipe.but(**changes))
+        if other.report is None and self.report is not None:
+            other.report = self.report
         return other
 
     def _noted(self) -> dict[str, Any]:

@@ -43,7 +43,7 @@ from vizsla.engine.live_items import MetadataChunk, fields_of
 from vizsla.engine.maintenance import Maintenance, changed_layout, check_layout
 from vizsla.engine.segments import Files, NewFolder, Writing, files_of, sizes_on_disk, stored_segments, sync_tree
 from vizsla.engine.writer import Writer
-from vizsla.errors import FormatError, InputError
+from vizsla.errors import EngineError, FormatError, InputError
 from vizsla.io.records import ListSource, Records
 
 T = TypeVar("T")
@@ -62,8 +62,12 @@ def all_defined(given: Mapping[str, Any]) -> dict[str, Definition]:
 
 def make_folder(folder: Path) -> None:
     """Make the folder of an engine, and those above it, on the disk."""
-    with Writing(folder):
+    try:
         make_parents(folder)
+    except OSError as error:
+        raise EngineError(
+            f"`path` must be a folder that can be made. Got {folder}: {error.strerror or error}."
+        ) from error
 
 
 def declare(writer: Writer, kinds: Mapping[str, str]) -> None:

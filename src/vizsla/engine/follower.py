@@ -114,6 +114,9 @@ class Generation:
             return SlotRetriever(self.items, self._views[name], self.slots, self.size)
         if definition.type == COMPOSITE:
             return parse(definition.expression, {each: self.retriever(each) for each in definition.needs})
+        base = (definition.recipe or {}).get("settings", {}).get("base")
+        if not definition.artifact and base in self.definitions:
+            return self.retriever(base)  # a correction that has learned nothing yet is what it corrects
         return self._static(definition, self.items)
 
 

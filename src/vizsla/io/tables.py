@@ -28,6 +28,7 @@ PLAIN = 100_000
 """The csv module refuses fields above 2^17 characters; longer lines are taken apart here."""
 MOST_LINES = 10_000
 """Of one record: a quote that is open for longer is a quote too many."""
+_EMPTY = re.compile(rb"\n*")
 _QUOTED = re.compile(r'[^"]*(?:""[^"]*)*"(?!")')
 
 RefuseLine = Callable[[DataError, str], None]
@@ -75,6 +76,8 @@ class CsvRows:
                 fields = text.split(separator)
                 if len(fields) == 1 and not text.strip():
                     self.blank += 1
+                    if not waiting and isinstance(lines, _Lines):
+                        self.blank += lines.skip_blank()
                     continue
             if width is not None and len(fields) != width:
                 refuse(self._ragged(line, len(fields)), text)
@@ -254,6 +257,13 @@ class _Lines(Iterator[Line]):
                 return self._file.line(raw, number, offset)
             except DataError as error:
                 self._refuse(error, raw)
+
+    def skip_blank(self) -> int:
+        """Pass over empty lines of this block at once; return how many there were."""
+        found = _EMPTY.match(self.block.data, self.position)
+        count = found.end() - found.start() if found is not None else 0
+        self.position, self.number = self.position + count, self.number + count
+        return count
 
     def _next_raw(self) -> tuple[bytes, int, int]:
         """Return a line as it stands, its number and its offset."""

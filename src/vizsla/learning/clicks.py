@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from vizsla._internal.lazy import cached_property
 from vizsla.core.sparse import are_offsets, row_numbers
 from vizsla.core.strings import Strings
 from vizsla.core.validation import as_array, is_iterable
 from vizsla.errors import FormatError, InputError
 from vizsla.io.frames import frame_of, frame_rows
 from vizsla.learning.matrices import Rows, is_sparse, numbers_of, says, stacked, unit_rows
+from vizsla.learning.measures import reciprocal_ranks
 from vizsla.typing import Int32Array, Int64Array
 
 if TYPE_CHECKING:
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
 
     from vizsla.artifacts.reader import ArtifactReader
     from vizsla.artifacts.writer import ArtifactWriter
+    from vizsla.core.candidates import Candidates
 
 
 def read_half_life(reader: ArtifactReader) -> float | None:
@@ -35,7 +38,7 @@ def read_half_life(reader: ArtifactReader) -> float | None:
 
 
 Row = tuple[Any, ...]
-MOST_WEIGHT = 2**30
+MAX_WEIGHT = 2**30
 
 
 def click_rows(clicks: Any) -> list[Row]:
@@ -85,7 +88,7 @@ def click_weights(weights: Any) -> NDArray[np.float64]:
     vizsla.errors.InputError: A click's weight must be above 0 and below 2^30. Got nan.
     """
     values: NDArray[np.float64] = as_array("weight", weights, np.float64).reshape(-1)
-    wrong = ~((values > 0) & (values < MOST_WEIGHT))  # NaN is neither
+    wrong = ~((values > 0) & (values < MAX_WEIGHT))  # NaN is neither
     if wrong.any():
         raise InputError(f"A click's weight must be above 0 and below 2^30. Got {values[int(wrong.argmax())]:g}.")
     return values
@@ -150,12 +153,13 @@ class ClickLog:
         self._check()
 
     @classmethod
-    def of(cls, clicks: Any, items: Strings, encode: Encode) -> Self:
+    def of(cls, clicks: Any, items: Strings, encode: Encode | None = None) -> Self:
         """Read clicks from a Dataset, or from (query text, item id) pairs with or without a weight; a time is not used.
 
-        `encode` turns texts, given all at once and sorted, into rows: an array, or a CSR array.
+        `encode` turns texts, given all at once and sorted, into rows: an array, or a CSR array. Without it, every query
+        is kept, with a vector that says nothing.
         """
-        return cls._build(*click_triples(clicks, items), encode, len(items))
+        return cls._build(*click_triples(clicks, items), encode or _unencoded, len(items))
 
     @classmethod
     def _build(
@@ -260,6 +264,30 @@ class ClickLog:
 
         return csr_array((self.units, self.items, self.offsets), shape=(len(self), self.width))
 
+    @cached_property
+    def texts(self) -> list[str]:
+        """The past queries' texts."""
+        return list(self.queries)
+
+    @cached_property
+    def clicks(self) -> csr_array:
+        """The clicks' weights, queries × items, float32."""
+        matrix = self.matrix.astype(np.float32)
+        matrix.data /= UNIT
+        return matrix
+
+    def take(self, numbers: NDArray[np.int64]) -> Self:
+        """Return the log of these queries, in this order."""
+        part = self.matrix[numbers]
+        clicks = part.indptr.astype(np.int64), part.indices.astype(np.int32), part.data
+        texts = Strings.of(self.take_queries(numbers))
+        return type(self)(texts, self.vectors[numbers], *clicks, width=self.width, half_life=self.half_life)
+
+    def reciprocal_ranks(self, found: Candidates, scores: NDArray[np.float32] | None = None) -> NDArray[np.float64]:
+        """Return 1 / rank of each query's first clicked item, 0 beyond rank 10; by other scores, where given."""
+        relevant = np.asarray(self.clicks[found.row_numbers(), found.items] > 0).reshape(-1)
+        return reciprocal_ranks(found.offsets, found._required_scores() if scores is None else scores, relevant)
+
     def only(self, kept: NDArray[np.bool_]) -> Self:
         """Return the log with only these clicks; queries without one are forgotten."""
         counts = np.bincount(self.rows[kept], minlength=len(self))
@@ -322,6 +350,10 @@ class ClickLog:
         numbers = numbers_of(self.vectors)
         if not np.isfinite(numbers).all() or (np.abs(numbers) > 1.01).any():
             raise InputError("The log's vectors must have length 1. Got others.")
+
+
+def _unencoded(texts: list[str]) -> NDArray[np.float32]:
+    return np.ones((len(texts), 1), np.float32)
 
 
 def _read_vectors(reader: ArtifactReader) -> Rows:

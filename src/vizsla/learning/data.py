@@ -76,7 +76,7 @@ def union(*lists: Int32Array) -> tuple[Int32Array, NDArray[np.bool_]]:
     return joined, listed
 
 
-SHORTEST, LONGEST = 3, 12
+MIN_WORDS, MAX_WORDS = 3, 12
 """Words of a piece: about what people type."""
 
 
@@ -94,6 +94,6 @@ def pseudo_queries(texts: Iterable[str], *, seed: int = 0) -> list[str]:
 
 
 def _piece(words: list[str], pick: np.random.Generator) -> str:
-    length = int(pick.integers(SHORTEST, LONGEST + 1))
+    length = int(pick.integers(MIN_WORDS, MAX_WORDS + 1))
     first = int(pick.integers(0, max(1, len(words) - length + 1)))
     return " ".join(words[first : first + length])

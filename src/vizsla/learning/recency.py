@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 AUTO = "auto"
 SPANS = (1.0, 0.5, 0.25, 0.125, 0.0625)
 """What is tried: shares of the time that the log spans."""
-HELD_OUT, MOST_QUERIES = 0.1, 2000
+HELD_OUT_SHARE, MAX_HELD_OUT_QUERIES = 0.1, 2000
 LEAST = 1 / 1024
 """A weight that has decayed below this no longer counts: logs count in 1024ths."""
 
@@ -85,16 +85,16 @@ def _parted(clicks: Any) -> tuple[Any, list[str], list[set[str]], NDArray[np.boo
     """Return the earlier clicks; texts, items and kind of the later ones; and how many days the log spans."""
     if isinstance(clicks, Dataset):
         events = timed(clicks)
-        train, held = split_by_time(clicks, held_out=HELD_OUT)
+        train, held = split_by_time(clicks, held_out=HELD_OUT_SHARE)
         wanted = held.qrels_dict("test")
         named = dict(zip(*held.query_texts("test"), strict=True))
         cold = set(held.query_texts("cold")[0])
-        ids = list(wanted)[-MOST_QUERIES:]
+        ids = list(wanted)[-MAX_HELD_OUT_QUERIES:]
         answers, flags = [set(wanted[id]) for id in ids], np.array([id in cold for id in ids])
         return train, [named[id] for id in ids], answers, flags, float(np.ptp(events.times)) / DAY
     rows = timed_rows(clicks)
     times = _events(rows).times
-    cut = np.sort(times)[min(len(times) - 1, round((1 - HELD_OUT) * len(times)))]
+    cut = np.sort(times)[min(len(times) - 1, round((1 - HELD_OUT_SHARE) * len(times)))]
     early = [row for row in rows if row[3] < cut]
     later: dict[str, set[str]] = {}
     for query, item, _, time in rows:
@@ -103,7 +103,7 @@ def _parted(clicks: Any) -> tuple[Any, list[str], list[set[str]], NDArray[np.boo
     if not early:
         raise InputError("To choose by, clicks must have different times. Got one for all of them.")
     known = {row[1] for row in early}
-    texts = list(later)[-MOST_QUERIES:]
+    texts = list(later)[-MAX_HELD_OUT_QUERIES:]
     flags = np.array([not later[text] & known for text in texts])
     return early, texts, [later[text] for text in texts], flags, float(np.ptp(times)) / DAY
 

@@ -8,6 +8,7 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from vizsla.core.sparse import row_numbers
 from vizsla.typing import Float32Array, Int64Array, Uint8Array
 
 BLOCK = 8192
@@ -136,7 +137,7 @@ class _Some:
         self.codes, self.bounds = codes, bounds.tolist()
         self.queries, self.curvatures = seen.queries[pairs], seen.curvatures[pairs]
         self.slopes = seen.slopes[pairs].copy()
-        self.owners = np.repeat(np.arange(len(codes)), np.diff(bounds))
+        self.owners = row_numbers(bounds)
         self.moved = np.zeros((len(codes), seen.turned.shape[1]), np.float32)
 
     def recode(self, choice: _Choice) -> None:

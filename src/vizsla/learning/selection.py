@@ -82,6 +82,24 @@ class Choice:
         """The trial that won."""
         return self.trials[self.best]
 
+    @property
+    def summary(self) -> str:
+        """What was chosen and how much better it is, in a sentence.
+
+        Examples
+        --------
+        >>> Choice("MRR@10", 4, 6, [{"weight": 0.5, "all": 0.3}, {"weight": 1.0, "all": 0.2}], 0).summary
+        'weight 0.5: MRR@10 0.300 on 10 held-out queries, 4 of them cold; the best of 2 trials (0.200 to 0.300).'
+        """
+        names = [name for name in self.chosen if name not in ("repeated", *QUALITIES)]
+        settings = ", ".join(f"{name} {_said(self.chosen[name])}" for name in names)
+        if not self.cold + self.warm:
+            return f"{settings}: the clicks are too few to choose by."
+        values = [trial["all"] for trial in self.trials]
+        found = f"{self.measure} {self.chosen['all']:.3f} on {self.cold + self.warm} held-out queries"
+        spread = f"{min(values):.3f} to {max(values):.3f}"
+        return f"{settings}: {found}, {self.cold} of them cold; the best of {len(self.trials)} trials ({spread})."
+
     def curves(self, *, quality: str = "all") -> dict[str, list[tuple[float, float]]]:
         """Return (weight, quality) points for every combination of the other settings."""
         curves: dict[str, list[tuple[float, float]]] = {}

@@ -185,11 +185,6 @@ def lessons_of(
     return PairLessons(asked.texts, texts, relevant, np.where(clicked, -1, found).astype(np.int32), taught)
 
 
-def plain_log(clicks: Any, items: Any) -> ClickLog:
-    """Read clicks without encoding anything: every query says something to a cross-encoder."""
-    return ClickLog.of(clicks, items, lambda texts: np.ones((len(texts), 1), np.float32))
-
-
 DEPTH = 10
 MEASURE = "nDCG@10"
 
@@ -430,7 +425,7 @@ def _prepared(
 ) -> tuple[Any, HeldOutPairs | None]:
     """Return lessons, and held-out queries where the log is long enough to spare some."""
     texts = [item.default_text() for item in dataset.items]
-    log: ClickLog = plain_log(dataset, dataset.item_ids)
+    log = ClickLog.of(dataset, dataset.item_ids)
     if not len(log):
         raise InputError("`dataset` must have clicks, to learn from. Got none.")
     options: dict[str, Any] = {"depth": settings.depth, "threads": threads}

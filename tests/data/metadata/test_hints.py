@@ -94,3 +94,15 @@ def test_hints_stay_with_what_is_made_of_an_answer():
     others = [empty[0:1], empty.top(1), empty.with_query_ids(["x", "y"]), empty.with_ms(1.0), empty.unscored()]
     for other in [*others, pickle.loads(pickle.dumps(empty)), empty.with_catalog(empty.catalog)]:
         assert other.hints == empty.hints
+
+
+def test_every_value_that_no_item_has_is_named(search):
+    hints = search.filter(vizsla.where("(brand=ace or brand in (boo, Bo)) and not tags=sweat and price>100")).hints
+    assert hints == (
+        "no item has brand = 'ace'; did you mean 'Ace'?",
+        "no item has brand = 'boo'; did you mean 'Bo'?",
+        "no item has tags = 'sweat'; did you mean 'sweet'?",
+        "no item has 'price > 100'; values are from 3.5 to 7",
+    )
+    many = vizsla.where(" or ".join(f"brand=x{n}x" for n in range(40)))
+    assert len(search.filter(many).hints) == 10

@@ -7,6 +7,7 @@ import os
 import random
 import subprocess
 import sys
+from calendar import monthrange
 
 import numpy as np
 import pytest
@@ -378,3 +379,43 @@ def test_what_is_taken_is_what_was_there(values, kind, data):
     assert part.missing().tolist() == [n < 0 or bool(whole.missing()[n]) for n in numbers]
     again = column_of(whole.raw(), whole.codes, whole.kind)
     assert [again.at(n) for n in range(len(values))] == [whole.at(n) for n in range(len(values))]
+
+
+@pytest.mark.parametrize(
+    "texts", [["0.5", "0.75", "1.25"], ["0,5", "0,75", "1,25"], ["0", "0.0", "10"], ["-0.5", "+0.25", "0"]]
+)
+def test_a_zero_before_the_point_is_no_leading_zero(texts):
+    """Prices below one are numbers, not codes such as 00123."""
+    found = column(texts * 7)
+    assert found.kind == "number" and not found.missing().any()
+    assert [number(found, at) for at in range(3)] == [float(text.replace(",", ".")) for text in texts]
+
+
+@pytest.mark.parametrize("year", [1, 1969, 2023, 2024, 9999])
+def test_years_and_months_are_as_long_as_in_the_calendar(year):
+    assert date_span(f"{year:04}")[0] == date_span(f"{year:04}-01-01")[0]
+    assert date_span(f"{year:04}")[1] == date_span(f"{year:04}-12-31")[1]
+    for month in range(1, 13):
+        last = monthrange(year, month)[1]
+        start, end = date_span(f"{year:04}-{month:02}")
+        assert start == date_span(f"{year:04}-{month:02}-01")[0]
+        assert end == date_span(f"{year:04}-{month:02}-{last}")[1]
+    assert date_span(f"{year:04}-13") is None and date_span(f"{year:04}-00") is None
+
+
+@pytest.mark.parametrize(
+    ("texts", "kind"),
+    [
+        (["true", "False"], "boolean"),
+        (["yes", "no"], "text"),
+        (["true", "no"], "text"),
+        (["on", "off"], "text"),
+        (["t", "f"], "text"),
+        (["1", "0"], "number"),
+    ],
+)
+def test_only_true_and_false_make_a_column_of_booleans_unless_it_is_declared(texts, kind):
+    assert column(texts * 10).kind == kind
+    declared = column(texts * 10, "boolean")
+    assert declared.kind == "boolean" and declared.equal([True]).tolist() == [True, False] * 10
+    assert declared.equal([False]).tolist() == [False, True] * 10

@@ -95,3 +95,14 @@ def test_vectors_of_another_encoder_are_no_vectors_of_these_items():
     assert len(train_jpq(coded(), CLICKS, **how)("q1", k=3)) == 1  # they teach, but nothing else
     with pytest.raises(InputError, match="a teacher with vectors"):
         train_jpq(coded(), CLICKS, handicap=0.5, **how)
+
+
+@pytest.mark.parametrize("handicap", [0.5, 2.0])
+def test_it_is_in_units_of_the_spread_of_a_querys_best_scores(handicap):
+    found = train_jpq(coded(), TRAIN, handicap=handicap, stop=1, **FAST)
+    free = AdaptedEncoder(ENCODER, found.encoder.adapter)
+    loss = (free.queries(["q3"]) - found.encoder.queries(["q3"])) @ found.index.take(slice(None)).T
+    asked = list(dict.fromkeys(query for query, *_ in TRAIN))[:256]
+    best = np.reshape(coded()(asked, FAST["depth"]).scores, (len(asked), -1))
+    spread = np.median(best.std(axis=1))
+    assert loss[0, 0] == pytest.approx(handicap * spread, rel=0.15), "codes with marks are a little different"

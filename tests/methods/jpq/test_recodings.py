@@ -15,6 +15,7 @@ from vizsla.learning.loop import TrainingState
 from vizsla.methods.jpq.model import Jpq
 from vizsla.methods.jpq.settings import JpqSettings
 from vizsla.methods.jpq.train_jpq import jpq, train_jpq
+from vizsla.methods.jpq.trainer import JpqTraining
 
 TRAIN = [click for click in CLICKS if int(click[0][1:]) < 1200]
 WARM = [number for number in range(1200, 1500) if number % 600 < 540]
@@ -99,7 +100,7 @@ def test_the_docs_say_what_auto_does():
     page = " ".join((Path(__file__).parents[3] / "docs/methods/jpq.md").read_text().split())
     assert '`recodings="auto"`: one recoding where items have at most 8 bytes' in page
     assert inspect.signature(train_jpq).parameters["recodings"].default == 0
-    assert inspect.signature(jpq).parameters["recodings"].default == "auto"
+    assert inspect.signature(jpq).parameters["recodings"].default is None, "which is auto, where there are vectors"
 
 
 @pytest.mark.parametrize("how", [{"stage": "centroids"}, {"stage": "negatives"}, {"paper": True}, {"clicks": None}])
@@ -120,3 +121,16 @@ def test_it_needs_clicks_and_scores_of_codes():
     for wrong in ("some", 1.5, True):
         with pytest.raises(InputError, match="`recodings` must be"):
             train_jpq(coded(), TRAIN, teacher=flat(), recodings=wrong)
+
+
+@pytest.mark.parametrize("recodings", [0, 1, 2, 5])
+def test_codes_follow_before_so_many_epochs_the_first_excepted(monkeypatch, recodings):
+    begun, recode = [], JpqTraining.recode
+
+    def noted(self):
+        begun.append(divmod(self.steps_done, -(-len(self.rows) // self.settings.batch)))
+        recode(self)
+
+    monkeypatch.setattr(JpqTraining, "recode", noted)
+    train_jpq(coded(), TRAIN[:300], **FAST | {"recodings": recodings, "epochs": 4, "stop": 4})
+    assert begun == [(epoch, 0) for epoch in range(1, min(recodings, 3) + 1)]

@@ -105,16 +105,16 @@ def test_a_step_moves_against_the_gradient_of_the_whole_loss():
     """AdamW's first step has the gradient's sign: that of all losses together, through the transformer."""
     from tests.methods.sidr.test_train import FAST
     from tests.methods.sidr.tiny import dataset, tiny_base
+    from vizsla.learning.clicks import ClickLog
     from vizsla.learning.torch_vocabulary import VocabularyModel
     from vizsla.methods.sidr.settings import SidrSettings
     from vizsla.methods.sidr.train_sidr import _texts
     from vizsla.methods.sidr.trainer import SidrTraining
     from vizsla.methods.sidr.training_data import prepared
-    from vizsla.methods.tokens.learner import ClickMatrix
 
     base, data = tiny_base(), dataset()
     settings = SidrSettings(**{**FAST, "warm_up": 0.0, "rate": 1e-4, "head_rate": 1e-4, "bias_rate": 1e-4})
-    ready = prepared(base, ClickMatrix.of(data, base.items), _texts(base, data), settings)
+    ready = prepared(base, ClickLog.of(data, base.items), _texts(base, data), settings)
     training = SidrTraining(VocabularyModel(model_folder()), ready.lessons, settings)
     clicks = np.arange(8)
     first = training.step(clicks)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from tests.methods.sidr.tiny import ITEMS, dataset, model_folder, tiny_base
+from vizsla.learning.clicks import ClickLog
 from vizsla.learning.selection import Choice
 from vizsla.learning.splits import table_split
 from vizsla.methods.sidr.settings import SidrSettings
@@ -23,7 +24,6 @@ from vizsla.methods.sidr.train_sidr import (
 )
 from vizsla.methods.sidr.trainer import SidrTraining, sidr_loop
 from vizsla.methods.sidr.training_data import learned_table, prepared, unseen_rows
-from vizsla.methods.tokens.learner import ClickMatrix
 
 pytest.importorskip("torch", reason="the extra neural is not installed")
 pytest.importorskip("transformers", reason="the extra neural is not installed")
@@ -35,7 +35,7 @@ TEXTS = list(ITEMS.values())
 @pytest.fixture(scope="module")
 def ready():
     base, settings = tiny_base(), SidrSettings(**SETTINGS, table_epochs=2, folds=3, seed=4)
-    clicked = ClickMatrix.of(dataset(), base.items)
+    clicked = ClickLog.of(dataset(), base.items)
     return base, clicked, settings, prepared(base, clicked, TEXTS, settings)
 
 

@@ -46,15 +46,15 @@ def test_items_begin_at_their_bags(trained):
 
 
 def test_the_whole_head_compares_items_by_their_strongest_tokens():
+    from vizsla.learning.clicks import ClickLog
     from vizsla.methods.sidr.settings import SidrSettings
     from vizsla.methods.sidr.train_sidr import begun_model
     from vizsla.methods.sidr.trainer import SidrTraining
     from vizsla.methods.sidr.training_data import prepared
-    from vizsla.methods.tokens.learner import ClickMatrix
 
     data, base = dataset(), tiny_base()
     settings = SidrSettings(**{**FAST, "whole_head": True, "tokens": 7})
-    ready = prepared(base, ClickMatrix.of(data, base.items), list(ITEMS.values()), settings)
+    ready = prepared(base, ClickLog.of(data, base.items), list(ITEMS.values()), settings)
     training = SidrTraining(begun_model(base, ready.lessons, model_folder(), settings), ready.lessons, settings)
     assert training._scored(np.array([5])).tolist() == ready.lessons.held.tolist()
     said, kept = training._said(np.array([0, 3]), ready.lessons.held)
@@ -130,27 +130,27 @@ def test_every_switch_trains(changes):
 
 
 def test_the_table_that_serves_learns_from_all_clicks_as_long_as_it_is_told():
+    from vizsla.learning.clicks import ClickLog
     from vizsla.methods.sidr.training_data import learned_table
-    from vizsla.methods.tokens.learner import ClickMatrix
 
     base, changes = tiny_base(), {"table_epochs": 1, "served_epochs": 2, "most_steps": 1}
     found = train_sidr(base, dataset(), model_folder(), **{**FAST, **changes})
-    clicked = ClickMatrix.of(dataset(), base.items)
+    clicked = ClickLog.of(dataset(), base.items)
     wanted = learned_table(base, clicked, clicked.clicks, epochs=2, seed=0)
     assert found.encoder.table.fingerprint == wanted.fingerprint
 
 
 def test_a_plain_head_begins_without_biases_and_a_level_one_without_favorites():
+    from vizsla.learning.clicks import ClickLog
     from vizsla.learning.torch_vocabulary import LEVEL
     from vizsla.methods.sidr.settings import SidrSettings
     from vizsla.methods.sidr.train_sidr import begun_model
     from vizsla.methods.sidr.training_data import prepared
-    from vizsla.methods.tokens.learner import ClickMatrix
 
     data, base = dataset(), tiny_base()
     for leveled in (False, True):
         settings = SidrSettings(**{**FAST, "leveled": leveled})
-        lessons = prepared(base, ClickMatrix.of(data, base.items), list(ITEMS.values()), settings).lessons
+        lessons = prepared(base, ClickLog.of(data, base.items), list(ITEMS.values()), settings).lessons
         model = begun_model(base, lessons, model_folder(), settings)
         with model.no_gradients():
             means = [
@@ -174,13 +174,13 @@ def test_a_teacher_is_imitated():
 
 
 def test_items_with_an_answer_are_no_negatives():
+    from vizsla.learning.clicks import ClickLog
     from vizsla.methods.sidr.settings import SidrSettings
     from vizsla.methods.sidr.train_sidr import _texts
     from vizsla.methods.sidr.training_data import prepared
-    from vizsla.methods.tokens.learner import ClickMatrix
 
     search, data = tiny_base(), dataset()
-    clicked = ClickMatrix.of(data, search.items)
+    clicked = ClickLog.of(data, search.items)
     answers = {clicked.texts[0]: ["Plum"]}
     lessons = prepared(search, clicked, _texts(search, data), SidrSettings(**FAST), answers).lessons
     items = np.arange(len(search.items))
@@ -242,14 +242,14 @@ def test_the_command_line_trains_and_saves(tmp_path, capsys):
 
 def test_the_items_scale_is_chosen_on_held_out_clicks():
     """What is tried at 0 is beta search; what is chosen harms neither cold nor warm queries."""
+    from vizsla.learning.clicks import ClickLog
     from vizsla.learning.torch_vocabulary import VocabularyModel
     from vizsla.methods.sidr.settings import SidrSettings
     from vizsla.methods.sidr.train_sidr import DEPTH, _texts, chosen_item_scale
     from vizsla.methods.sidr.training_data import prepared
-    from vizsla.methods.tokens.learner import ClickMatrix
 
     search, data = tiny_base(), dataset()
-    lessons, held = prepared(search, ClickMatrix.of(data, search.items), _texts(search, data), SidrSettings(**FAST))
+    lessons, held = prepared(search, ClickLog.of(data, search.items), _texts(search, data), SidrSettings(**FAST))
     model = VocabularyModel(model_folder(), item_scale=0.5)
     choice = chosen_item_scale(model, lessons, held, tokens=20, seed=0)
     assert [trial["item_scale"] for trial in choice.trials[:2]] == [0.0, 0.0625] and DEPTH >= 10
@@ -259,13 +259,13 @@ def test_the_items_scale_is_chosen_on_held_out_clicks():
 
 
 def test_some_held_out_queries_are_cold_and_warm_alike():
+    from vizsla.learning.clicks import ClickLog
     from vizsla.methods.sidr.settings import SidrSettings
     from vizsla.methods.sidr.train_sidr import _texts
     from vizsla.methods.sidr.training_data import prepared
-    from vizsla.methods.tokens.learner import ClickMatrix
 
     search, data = tiny_base(), dataset()
-    _, held = prepared(search, ClickMatrix.of(data, search.items), _texts(search, data), SidrSettings(**FAST))
+    _, held = prepared(search, ClickLog.of(data, search.items), _texts(search, data), SidrSettings(**FAST))
     some = held.some(2, seed=1)
     assert sorted(some.cold.tolist()) == [False, True]
     place = held.clicked.texts.index(some.clicked.texts[0])

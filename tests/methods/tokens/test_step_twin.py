@@ -9,7 +9,8 @@ import pytest
 
 from tests.methods.tokens.step_twin import TableTwin
 from vizsla import tokens
-from vizsla.methods.tokens.learner import ClickMatrix, LearningSettings, begun
+from vizsla.learning.clicks import ClickLog
+from vizsla.methods.tokens.learner import LearningSettings, begun
 
 ITEMS = {
     "a": "fig tree",
@@ -33,7 +34,7 @@ B = 0.6
 def problem(settings):
     """Return the library's learner, and the twin made from the texts alone."""
     base = tokens(ITEMS, b=B)
-    clicked = ClickMatrix.of([(query, item) for query, items in LOG.items() for item in items], base.items)
+    clicked = ClickLog.of([(query, item) for query, items in LOG.items() for item in items], base.items)
     learner = begun(base.with_words(clicked.texts), clicked, clicked.clicks, settings)
     terms, names = list(learner.words.terms), list(ITEMS)
     bags = np.array([[term in text.split() for term in terms] for text in ITEMS.values()])

@@ -11,9 +11,10 @@ from vizsla.core.candidates import Candidates
 from vizsla.encoders.token_table import TokenTable
 from vizsla.errors import InputError
 from vizsla.learning import train_tokens
+from vizsla.learning.clicks import ClickLog
 from vizsla.learning.selection import ChoiceWarning, Judge, harmless_to_cold
 from vizsla.learning.splits import MAX_TABLE_SPLITS, table_splits
-from vizsla.methods.tokens.learner import STRANGERS, ClickMatrix, LearningSettings, begun, items_met, softmax_loss
+from vizsla.methods.tokens.learner import STRANGERS, LearningSettings, begun, items_met, softmax_loss
 from vizsla.methods.tokens.model import TokenRetriever, idf
 from vizsla.methods.tokens.tuning import chosen_b, chosen_epochs
 from vizsla.text.bag_of_words import BagOfWords
@@ -86,7 +87,7 @@ def test_a_learned_table_survives_new_items():
 def test_epochs_are_chosen_on_held_out_clicks():
     data = synonyms()
     base = tokens(data, epochs=0)
-    clicked = ClickMatrix.of(data, base.items)
+    clicked = ClickLog.of(data, base.items)
     choice = chosen_epochs(base.with_words(clicked.texts), clicked, LearningSettings(rate=0.3), seed=0)
     assert choice.warm > 0
     assert [trial["epochs"] for trial in choice.trials] == list(range(len(choice.trials)))
@@ -122,7 +123,7 @@ def test_a_first_step_is_as_long_as_the_evidence_allows():
     """Adagrad's first step is the rate, whatever the slope; a pair that met at n items takes n / (n + 1) of it."""
     items = {"a": "fig tree", "b": "fig bush", "c": "oak tree", "d": "elm"}
     base = tokens(items, b=0.5)
-    clicked = ClickMatrix.of([("sweet", "a"), ("sweet", "b"), ("acorn", "c")], base.items)
+    clicked = ClickLog.of([("sweet", "a"), ("sweet", "b"), ("acorn", "c")], base.items)
     learner = begun(base.with_words(clicked.texts), clicked, clicked.clicks, LearningSettings(rate=0.1))
     learner.epoch(np.random.default_rng(0))
     terms, table = learner.words.terms, learner.table
@@ -168,7 +169,7 @@ def test_too_few_clicks_to_choose_by_are_said():
 
 def test_a_small_log_is_split_several_times():
     data = synonyms()
-    clicked = ClickMatrix.of(data, tokens(data, epochs=0).items)
+    clicked = ClickLog.of(data, tokens(data, epochs=0).items)
     splits = table_splits(clicked.clicks, 0)
     assert len(splits) == MAX_TABLE_SPLITS
     assert len({tuple(np.concatenate([held.cold, held.warm])) for held in splits}) > 1
@@ -196,7 +197,7 @@ def test_the_slopes_are_those_of_the_loss():
 def test_a_step_moves_numbers_down_the_slope_of_the_loss():
     data = synonyms()
     base = tokens(data, epochs=0)
-    clicked = ClickMatrix.of(data, base.items)
+    clicked = ClickLog.of(data, base.items)
     known = base.with_words(clicked.texts)
     learner = begun(known, clicked, clicked.clicks, LearningSettings(rate=0.05, batch=1000))
     queries, items = learner._pairs()

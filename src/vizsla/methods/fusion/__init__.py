@@ -1,6 +1,6 @@
 """Fusion that learns: which parts to add, on which scale and with which weights, chosen on held-out clicks."""
 
 from vizsla.methods.fusion.fit import fuse, learn_fusion
-from vizsla.methods.fusion.result import LearnedFusion
+from vizsla.methods.fusion.result import FusionReport, LearnedFusion
 
-__all__ = ["LearnedFusion", "fuse", "learn_fusion"]
+__all__ = ["FusionReport", "LearnedFusion", "fuse", "learn_fusion"]

@@ -107,8 +107,8 @@ def fuse(
 ) -> Retriever:
     """Join parts with the weights that serve held-out clicks best; a part may get none, or all of it.
 
-    The answer is an ordinary composition, or the one part that is best alone; `learn_fusion` also gives what was tried
-    and how sure the choice is.
+    The answer is an ordinary composition, or the one part that is best alone; its `report` says what was tried and
+    how sure the choice is.
 
     Parameters
     ----------
@@ -138,7 +138,7 @@ def fuse(
     >>> fuse([bm25(log), backwards], log)
     Bm25(60 items, lucene, english)
     """
-    return learn_fusion(parts, dataset, cold=cold, depth=depth, seed=seed, threads=threads).retriever
+    return learn_fusion(parts, dataset, cold=cold, depth=depth, seed=seed, threads=threads).reported
 
 
 @validate_args
@@ -186,12 +186,12 @@ def learn_fusion(
     clock.append(process_time())
     seconds = {name: clock[at + 1] - clock[at] for at, name in enumerate(("refit", "pool", "weights"))}
     return LearnedFusion(
-        _composed(trials[best], given, dataset, pool.rules, depth=depth),
         names,
         choose([_named(trial) for trial in trials], measured, judge, measure=MEASURE, rule=lambda *_: best),
         _gains(names, tried, selected.honest, judge),
         said_of(names, trials, measured, selected, mix=fold.mix),
         seconds,
+        _composed(trials[best], given, dataset, pool.rules, depth=depth),
     )
 
 
@@ -250,4 +250,4 @@ def _equal_sum(names: list[str], given: list[Part], dataset: Dataset, problem: s
     trial = FusionTrial(EQUAL, (1 / len(given),) * len(given))
     tried = _named(trial) | dict.fromkeys(("all", *QUERY_KINDS), 0.0)
     joined = trial.composed([built_part(part, dataset) for part in given], [{}] * len(given), depth=depth)
-    return LearnedFusion(joined, names, Choice(MEASURE, 0, 0, [tried], 0), [], said, {})
+    return LearnedFusion(names, Choice(MEASURE, 0, 0, [tried], 0), [], said, {}, joined)

@@ -1,4 +1,4 @@
-"""LearnedFusion: what was chosen, what was tried, and how sure the choice is."""
+"""FusionReport: what was chosen, what was tried, and how sure the choice is."""
 
 from __future__ import annotations
 
@@ -15,13 +15,11 @@ from vizsla.methods.fusion.weight_search import grid_shares
 
 
 @dataclass(frozen=True)
-class LearnedFusion:
-    """A fusion and the evidence for it.
+class FusionReport:
+    """The evidence for a fusion: the `report` of what `fuse` returns.
 
     Parameters
     ----------
-    retriever : Retriever
-        An ordinary composition, or the one part that is best alone.
     names : list of str
         What the parts are called, in the order given.
     choice : Choice
@@ -36,12 +34,16 @@ class LearnedFusion:
         ("pool") and to try weights ("weights").
     """
 
-    retriever: Retriever
     names: list[str]
     choice: Choice
     gains: list[dict[str, Any]]
     said: str
     seconds: dict[str, float]
+
+    @property
+    def summary(self) -> str:
+        """What was chosen and why, in a sentence."""
+        return self.said
 
     @property
     def weights(self) -> dict[str, float]:
@@ -91,6 +93,27 @@ class LearnedFusion:
         if path is not None:
             Path(path).write_text(text, encoding="utf-8")
         return text
+
+
+@dataclass(frozen=True)
+class LearnedFusion(FusionReport):
+    """A fusion and the evidence for it.
+
+    Parameters
+    ----------
+    retriever : Retriever
+        An ordinary composition, or the one part that is best alone.
+    """
+
+    retriever: Retriever
+
+    @property
+    def reported(self) -> Retriever:
+        """The retriever with its report; a part that is best alone stays as it is, and a copy of it has the report."""
+        made = object.__new__(type(self.retriever))
+        made.__dict__.update(vars(self.retriever))
+        made.report = FusionReport(self.names, self.choice, self.gains, self.said, self.seconds)
+        return made
 
 
 def _well_tried(points: dict[float, float], shares: list[float]) -> list[tuple[float, float]]:

@@ -53,7 +53,7 @@ class Jpq(Dense):
     ):
         if not isinstance(index, PqIndex):
             raise InputError(f"`index` must be a PqIndex. Got {type(index).__name__}.")
-        self.settings, self.choice = settings, choice
+        self.settings, self.choice, self.report = settings, choice, choice
         super().__init__(items, encoder, index)
 
     def refit_on(self, dataset: Dataset, *, threads: int = 1) -> Self:

@@ -26,19 +26,25 @@ from vizsla.learning.torch_encoder import TorchQueryEncoder
 from vizsla.methods.jpq.settings import JpqSettings
 from vizsla.typing import Float32Array, Int32Array, Int64Array
 
-PIECE = 256
+QUERIES_PER_PIECE = 256
 """Queries that are looked at together."""
 
-MOST_ASKED = 50_000
+MAX_RECODING_QUERIES = 50_000
 """Queries that say how items are coded anew, at most."""
 
 
 def seen_of_clicked(training: JpqTraining) -> Seen:
     """Return the loss's derivatives by the scores of clicked items, over the queries of a training as it is now."""
     asked, clicked = np.arange(len(training.rows)), _clicked(training.relevant, training.scores.items)
-    if len(asked) > MOST_ASKED:
-        asked = np.sort(np.random.default_rng(training.settings.seed).choice(asked, MOST_ASKED, replace=False))
-    return Seen.joined([_seen_by(training, asked[at : at + PIECE], clicked) for at in range(0, len(asked), PIECE)])
+    if len(asked) > MAX_RECODING_QUERIES:
+        rng = np.random.default_rng(training.settings.seed)
+        asked = np.sort(rng.choice(asked, MAX_RECODING_QUERIES, replace=False))
+    return Seen.joined(
+        [
+            _seen_by(training, asked[at : at + QUERIES_PER_PIECE], clicked)
+            for at in range(0, len(asked), QUERIES_PER_PIECE)
+        ]
+    )
 
 
 def _seen_by(training: JpqTraining, numbers: Int64Array, clicked: NDArray[np.bool_]) -> Seen:
@@ -70,7 +76,7 @@ def _clicked(relevant: Positives, items: int) -> NDArray[np.bool_]:
     return found
 
 
-SAMPLE = 256
+SPREAD_SAMPLE_QUERIES = 256
 """Queries whose answers say how far scores lie apart."""
 
 
@@ -300,7 +306,7 @@ class JpqTraining(Training):
 
     def _spread(self) -> float:
         """Return how far the scores of a query's best items lie apart before training."""
-        rows = self.rows[:SAMPLE]
+        rows = self.rows[:SPREAD_SAMPLE_QUERIES]
         asked = self.scores.asked(rows)
         found = self.scores.of(asked, self.best(rows, self.settings.depth)).astype(np.float64)
         spread = float(np.median(found.std(axis=1))) if found.size else 0.0

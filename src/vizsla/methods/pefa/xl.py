@@ -116,6 +116,7 @@ class PefaXl(Retriever):
     ):
         self.base, self.encoder, self.log, self.settings, self.index = base, encoder, log, settings, index
         self.depth, self.choice, self.scale = check_positive("depth", depth), choice, base.scale
+        self.report = choice
         if encoder.sparse:
             raise InputError(f"`encoder` must be a dense Encoder. Got {encoder!r}.")
         if log.width != len(base.items) or log.dim != encoder.dim:

@@ -164,6 +164,7 @@ class PefaXs(IndexRetriever):
         choice: Choice | None = None,
     ):
         self.base, self.log, self.settings, self.choice, self.scale = base, log, settings, choice, base.scale
+        self.report = choice
         grown = base.grown_encoder(log.queries)
         if log.width != len(base.items) or log.dim != grown.dim:
             raise InputError("`log` must be of clicks on the base's items, in its dimensions. Got another.")

@@ -12,7 +12,7 @@ from vizsla.encoders.sidr import SidrEncoder
 from vizsla.errors import InputError, check_positive
 from vizsla.export.checks import LOSS, QuantizationCheck, recall_of
 from vizsla.export.onnx import vocabulary_int8
-from vizsla.methods.tokens.learner import ClickMatrix
+from vizsla.learning.clicks import ClickLog
 from vizsla.methods.tokens.model import TokenRetriever
 
 
@@ -39,7 +39,7 @@ def quantize_sidr(
     """
     if not isinstance(search.encoder, SidrEncoder):
         raise InputError(f"`search` must have SiDR's encoder. Got {search!r}: see `train_sidr`.")
-    clicked = ClickMatrix.of(clicks, search.items)
+    clicked = ClickLog.of(clicks, search.items)
     drawn = np.random.default_rng(seed).permutation(len(clicked))[: check_positive("queries", queries)]
     asked = clicked.take(np.sort(drawn))
     encoder = search.encoder
@@ -56,7 +56,7 @@ def quantize_sidr(
     return (small if check.accepted else search), check
 
 
-def _best(search: TokenRetriever, asked: ClickMatrix, depth: int) -> tuple[list[Any], float]:
+def _best(search: TokenRetriever, asked: ClickLog, depth: int) -> tuple[list[Any], float]:
     search.encode(asked.texts[:1])  # the first call also loads the model
     start = perf_counter()
     rows = search.encode(asked.texts)

@@ -20,6 +20,7 @@ from vizsla.encoders.sidr import SidrEncoder, sparsified
 from vizsla.encoders.token_table import TokenTable
 from vizsla.errors import InputError
 from vizsla.export.onnx import vocabulary_onnx
+from vizsla.learning.clicks import ClickLog
 from vizsla.learning.distillation import Teacher
 from vizsla.learning.loop import Watch
 from vizsla.learning.selection import Choice, choose, harmless
@@ -35,7 +36,6 @@ from vizsla.methods.sidr.training_data import (
     prepared,
     wordpiece_of,
 )
-from vizsla.methods.tokens.learner import ClickMatrix
 from vizsla.methods.tokens.model import TokenRetriever
 from vizsla.typing import Int64Array
 
@@ -66,7 +66,7 @@ def begun_model(
     return model
 
 
-def training_key(base: TokenRetriever, clicked: ClickMatrix, model: VocabularyModel, settings: SidrSettings) -> str:
+def training_key(base: TokenRetriever, clicked: ClickLog, model: VocabularyModel, settings: SidrSettings) -> str:
     """Return what a checkpoint must share with a run that goes on from it."""
     clicks = clicked.clicks
     return repr((base.encoder.fingerprint, clicks.shape, clicks.nnz, int(clicks.indices.sum()), model.name, settings))
@@ -120,7 +120,7 @@ def chosen_item_scale(
     scale, scores = float(model.item_scale.detach()), found._required_scores()
     trials = [{"item_scale": factor * scale} for factor in FACTORS]
     measured = [
-        asked.clicked.reciprocal_ranks_of(found, scores + np.float32(trial["item_scale"]) * learned) for trial in trials
+        asked.clicked.reciprocal_ranks(found, scores + np.float32(trial["item_scale"]) * learned) for trial in trials
     ]
     return choose(trials, measured, asked.cold, measure=MEASURE, rule=harmless(0))
 
@@ -189,7 +189,7 @@ def train_sidr(
         Of `SidrSettings`, such as `epochs` and `seed`.
     """
     chosen = SidrSettings(**settings)
-    clicked = ClickMatrix.of(dataset, base.items)
+    clicked = ClickLog.of(dataset, base.items)
     _check(base, clicked)
     path = _folder(checkpoint)
     ready = prepared(base, clicked, _texts(base, dataset), chosen, answers)
@@ -203,7 +203,7 @@ def train_sidr(
     return base.with_table(_encoder(base, clicked, learner, ready, chosen))
 
 
-def _check(base: TokenRetriever, clicked: ClickMatrix) -> None:
+def _check(base: TokenRetriever, clicked: ClickLog) -> None:
     if not len(clicked):
         raise InputError("`dataset` must hold at least one click. Got none.")
     if base.learned:
@@ -229,7 +229,7 @@ def _texts(base: TokenRetriever, dataset: Dataset) -> list[str]:
 
 
 def taught_by(
-    base: TokenRetriever, teacher: Retriever | None, clicked: ClickMatrix, settings: SidrSettings
+    base: TokenRetriever, teacher: Retriever | None, clicked: ClickLog, settings: SidrSettings
 ) -> Teacher | None:
     """Return the teacher of the queries' found items, where there is one."""
     if teacher is None:
@@ -240,7 +240,7 @@ def taught_by(
 
 
 def _encoder(
-    base: TokenRetriever, clicked: ClickMatrix, model: VocabularyModel, ready: Prepared, settings: SidrSettings
+    base: TokenRetriever, clicked: ClickLog, model: VocabularyModel, ready: Prepared, settings: SidrSettings
 ) -> SidrEncoder:
     """Return the encoder that serves: the model as ONNX, and a table of all clicks."""
     if settings.table_epochs:

@@ -16,11 +16,12 @@ from vizsla.encoders.sidr import sparsified, summed
 from vizsla.encoders.token_table import TokenTable
 from vizsla.errors import InputError
 from vizsla.indexes.tokens import TokenIndex
+from vizsla.learning.clicks import ClickLog
 from vizsla.learning.query_mix import select_entries
 from vizsla.learning.splits import item_folds, table_split
 from vizsla.learning.torch_vocabulary import VocabularyModel
 from vizsla.methods.sidr.settings import SidrSettings
-from vizsla.methods.tokens.learner import ClickMatrix, LearningSettings, begun
+from vizsla.methods.tokens.learner import LearningSettings, begun
 from vizsla.methods.tokens.model import TokenRetriever
 from vizsla.text.wordpiece import WordPiece, sequences
 from vizsla.typing import Int64Array
@@ -116,7 +117,7 @@ class HeldOutQueries:
         Whose items lost every click.
     """
 
-    clicked: ClickMatrix
+    clicked: ClickLog
     queries: list[Int64Array]
     tables: SparseRows
     cold: NDArray[np.bool_]
@@ -150,9 +151,7 @@ class HeldOutQueries:
         return float(np.mean([kind.mean() for kind in kinds])) if kinds else 0.0
 
 
-def learned_table(
-    base: TokenRetriever, clicked: ClickMatrix, clicks: csr_array, *, epochs: int, seed: int
-) -> TokenTable:
+def learned_table(base: TokenRetriever, clicked: ClickLog, clicks: csr_array, *, epochs: int, seed: int) -> TokenTable:
     """Return the base's table after learning from some of the clicks."""
     learner, rng = begun(base, clicked, clicks, LearningSettings()), np.random.default_rng(seed)
     for _ in range(epochs):
@@ -161,7 +160,7 @@ def learned_table(
 
 
 def unseen_rows(
-    base: TokenRetriever, clicked: ClickMatrix, clicks: csr_array, *, folds: int, epochs: int, seed: int
+    base: TokenRetriever, clicked: ClickLog, clicks: csr_array, *, folds: int, epochs: int, seed: int
 ) -> SparseRows:
     """Return every query's row by the table of the clicks that lie in other folds; queries of an item share a fold."""
     rows = base.encoder.words.queries(clicked.texts)
@@ -186,7 +185,7 @@ class Prepared(NamedTuple):
 
 
 def prepared(
-    base: TokenRetriever, clicked: ClickMatrix, texts: list[str], settings: SidrSettings, answers: Answers | None = None
+    base: TokenRetriever, clicked: ClickLog, texts: list[str], settings: SidrSettings, answers: Answers | None = None
 ) -> Prepared:
     """Hold out some queries, learn tables from the others' clicks, and cut all texts into token ids."""
     pieces = wordpiece_of(base)
@@ -224,7 +223,7 @@ def wordpiece_of(base: TokenRetriever) -> WordPiece:
 
 
 def _tables(
-    base: TokenRetriever, clicked: ClickMatrix, left: Any, settings: SidrSettings
+    base: TokenRetriever, clicked: ClickLog, left: Any, settings: SidrSettings
 ) -> tuple[SparseRows, SparseRows]:
     """Return what tables say of the queries that are learned from, and of those that are held out."""
     if not settings.table_epochs:

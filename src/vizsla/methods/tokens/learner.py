@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,47 +13,11 @@ from vizsla.core.sparse import SparseRows, row_numbers
 from vizsla.core.validation import ABOVE_0, COUNT, COUNT_FROM_0, check_numbers
 from vizsla.encoders.token_table import TokenTable
 from vizsla.learning.clicks import ClickLog
-from vizsla.learning.measures import reciprocal_ranks
 from vizsla.methods.tokens.model import TokenRetriever
 from vizsla.typing import Float64Array, Int64Array
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
-
-    from vizsla.core.strings import Strings
-
-
-@dataclass(frozen=True)
-class ClickMatrix:
-    """Query texts and a matrix of click weights, queries × items; every query has clicks."""
-
-    texts: list[str]
-    clicks: csr_array
-
-    @classmethod
-    def of(cls, clicks: Any, items: Strings) -> Self:
-        """Read a Dataset's clicks, or (query text, item id) pairs with or without a weight."""
-        log = ClickLog.of(clicks, items, lambda texts: np.ones((len(texts), 1), np.float32))
-        matrix = log.matrix.astype(np.float32)
-        matrix.data /= 1024
-        return cls(list(log.queries), matrix)
-
-    def __len__(self) -> int:
-        return len(self.texts)
-
-    def take(self, numbers: NDArray[np.int64]) -> Self:
-        """Return these queries."""
-        return type(self)([self.texts[number] for number in numbers.tolist()], self.clicks[numbers])
-
-    def reciprocal_ranks(self, found: Candidates) -> NDArray[np.float64]:
-        """Return 1 / rank of each query's first clicked item, 0 beyond rank 10."""
-        return self.reciprocal_ranks_of(found, found._required_scores())
-
-    def reciprocal_ranks_of(self, found: Candidates, scores: NDArray[np.float32]) -> NDArray[np.float64]:
-        """Return the same, had the found items these scores."""
-        rows = found.row_numbers()
-        relevant = np.asarray(self.clicks[rows, found.items] > 0).reshape(-1)
-        return reciprocal_ranks(found.offsets, scores, relevant)
 
 
 Pattern = tuple[NDArray[np.int64], NDArray[np.int32]]
@@ -320,7 +284,7 @@ def _taken(rows: SparseRows, numbers: Int64Array) -> SparseRows:
     return SparseRows(offsets, rows.columns[places], rows.values[places], rows.width)
 
 
-def begun(base: TokenRetriever, clicked: ClickMatrix, clicks: csr_array, settings: LearningSettings) -> TokenLearner:
+def begun(base: TokenRetriever, clicked: ClickLog, clicks: csr_array, settings: LearningSettings) -> TokenLearner:
     """Return a learner at the base's own table, with room for the expansions that these clicks suggest."""
     queries = base.encoder.words.queries(clicked.texts)
     table = _with_room(base, queries, clicks, settings.expansions)

@@ -12,9 +12,10 @@ from vizsla.base.recipe import builds
 from vizsla.core.validation import user_stacklevel, validate_args
 from vizsla.encoders.sidr import SidrEncoder
 from vizsla.errors import InputError, check_choice, check_positive
+from vizsla.learning.clicks import ClickLog
 from vizsla.learning.recency import recent_clicks
 from vizsla.learning.selection import MIN_QUERIES, Choice, ChoiceWarning
-from vizsla.methods.tokens.learner import ClickMatrix, LearningSettings, begun
+from vizsla.methods.tokens.learner import LearningSettings, begun
 from vizsla.methods.tokens.model import TokenRetriever
 from vizsla.methods.tokens.tuning import chosen_epochs
 
@@ -127,7 +128,7 @@ def _learned(
     if isinstance(base.encoder, SidrEncoder):  # its table learns on, as if it stood alone
         alone = _learned(base.with_table(base.encoder.table), clicks, epochs, settings, seed)
         return base.with_table(base.encoder.with_table(alone.encoder))
-    clicked = ClickMatrix.of(clicks, base.items)
+    clicked = ClickLog.of(clicks, base.items)
     if not len(clicked):
         raise InputError("`clicks` must hold at least one click. Got none.")
     known = base.with_words(clicked.texts)
@@ -135,12 +136,15 @@ def _learned(
         check_choice("epochs", epochs, ["auto"])
         choice = chosen_epochs(known, clicked, settings, seed=seed)
         warn_of(choice)
-        return _trained(known, clicked, settings, int(choice.chosen["epochs"]), seed)
+        made = _trained(known, clicked, settings, int(choice.chosen["epochs"]), seed)
+        made = made.with_half_life(made.half_life)  # another object: the base's own has no report
+        made.report = choice
+        return made
     return _trained(known, clicked, settings, check_positive("epochs", epochs), seed)
 
 
 def _trained(
-    base: TokenRetriever, clicked: ClickMatrix, settings: LearningSettings, epochs: int, seed: int
+    base: TokenRetriever, clicked: ClickLog, settings: LearningSettings, epochs: int, seed: int
 ) -> TokenRetriever:
     if not epochs:
         return base

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from vizsla._internal.terminal import progress
+from vizsla.learning.clicks import ClickLog
 from vizsla.learning.selection import (
     MIN_QUERIES_FOR_B,
     QUALITIES,
@@ -17,7 +18,7 @@ from vizsla.learning.selection import (
     highest,
 )
 from vizsla.learning.splits import COLD_SHARE, ColdWarmSplit, table_splits
-from vizsla.methods.tokens.learner import ClickMatrix, LearningSettings, begun
+from vizsla.methods.tokens.learner import LearningSettings, begun
 from vizsla.methods.tokens.model import TokenRetriever
 from vizsla.typing import Float64Array
 
@@ -38,7 +39,7 @@ def chosen_b(base: TokenRetriever, items: Any, *, seed: int) -> float:
 
     if not isinstance(items, Dataset) or items.clicks.nnz == 0:
         return base.b
-    clicked = ClickMatrix.of(items, base.items)
+    clicked = ClickLog.of(items, base.items)
     if len(clicked) < MIN_QUERIES_FOR_B:
         return base.b
     drawn = np.random.default_rng(seed).permutation(len(clicked))[:MAX_QUERIES_FOR_B]
@@ -48,15 +49,15 @@ def chosen_b(base: TokenRetriever, items: Any, *, seed: int) -> float:
     return float(choose([{"b": b} for b in CHOICES], values, measure=MEASURE, rule=rule).chosen["b"])
 
 
-def _ranks(base: TokenRetriever, sample: ClickMatrix) -> Float64Array:
+def _ranks(base: TokenRetriever, sample: ClickLog) -> Float64Array:
     return sample.reciprocal_ranks(base.search_encoded(base.encode(sample.texts), DEPTH))
 
 
 MEASURE = "MRR@10"
-MOST_EPOCHS = 8
+MAX_EPOCHS = 8
 """More teach warm queries still, but cold ones gain nothing, and each takes its time."""
 PATIENCE = 2
-UNCHOSEN = 3
+DEFAULT_EPOCHS = 3
 """Epochs, where nothing can be held out to choose them by."""
 
 
@@ -78,7 +79,7 @@ class EpochTrial:
     """
 
     def __init__(
-        self, base: TokenRetriever, clicked: ClickMatrix, held: ColdWarmSplit, settings: LearningSettings, seed: int
+        self, base: TokenRetriever, clicked: ClickLog, held: ColdWarmSplit, settings: LearningSettings, seed: int
     ):
         self.base, self.asked, self.cold = base, clicked.take(held.rows), held.is_cold
         self._learner = begun(base, clicked, held.left(clicked.clicks), settings)
@@ -95,7 +96,7 @@ class EpochTrial:
         return self.ranks()
 
 
-def chosen_epochs(base: TokenRetriever, clicked: ClickMatrix, settings: LearningSettings, *, seed: int) -> Choice:
+def chosen_epochs(base: TokenRetriever, clicked: ClickLog, settings: LearningSettings, *, seed: int) -> Choice:
     """Learn from some of the clicks and measure the others after every epoch: warm and cold queries apart.
 
     The trial of 0 epochs is the table as it was. It is chosen where learning harms cold queries beyond noise, or helps
@@ -103,10 +104,10 @@ def chosen_epochs(base: TokenRetriever, clicked: ClickMatrix, settings: Learning
     """
     trials = [EpochTrial(base, clicked, held, settings, seed) for held in table_splits(clicked.clicks, seed)]
     if not trials:
-        return Choice(MEASURE, 0, 0, [{"epochs": UNCHOSEN} | dict.fromkeys(QUALITIES, 0.0)], 0)
+        return Choice(MEASURE, 0, 0, [{"epochs": DEFAULT_EPOCHS} | dict.fromkeys(QUALITIES, 0.0)], 0)
     judge = Judge.of_cold(np.concatenate([trial.cold for trial in trials]), COLD_SHARE)
     measured = [np.concatenate([trial.ranks() for trial in trials])]
-    for epoch in progress(range(1, MOST_EPOCHS + 1), what="choosing the epochs"):
+    for epoch in progress(range(1, MAX_EPOCHS + 1), what="choosing the epochs"):
         measured.append(np.concatenate([trial.epoch() for trial in trials]))
         if epoch - int(np.argmax([judge.quality(values) for values in measured])) >= PATIENCE:
             break
