@@ -57,7 +57,7 @@ class LiveLists {
     part.sums.reserve(norms.size());
     for (std::size_t pair = 0; pair < norms.size(); ++pair) {
       require(norms[pair] >= 0 && std::isfinite(norms[pair]), "norms must be finite and not negative");
-      part.counts.push_back(0.5 * double{segment.arrays().pair_counts[pair]});
+      part.counts.push_back(0.5 * static_cast<double>(segment.arrays().pair_counts[pair]));
       part.sums.push_back(part.counts.back() + norms[pair]);
     }
     slots_ += segment.slots();

@@ -80,7 +80,7 @@ class LiveSegment {
     saturations_.reserve(norms.size());
     for (std::size_t pair = 0; pair < norms.size(); ++pair) {
       require(norms[pair] >= 0 && std::isfinite(norms[pair]), "norms must be finite and not negative");
-      const double count = 0.5 * double{a.pair_counts[pair]};
+      const double count = 0.5 * static_cast<double>(a.pair_counts[pair]);
       const double value = count > 0 ? count / (count + norms[pair]) : 0;
       saturations_.push_back(std::nextafter(static_cast<float>(value), 2.0F));
     }

@@ -265,6 +265,19 @@ def test_an_old_view_does_not_learn(tmp_path):
         assert old(QUERIES, k=3) == expected and str(old.explain("fig", "id 1")) == said
 
 
+def test_the_base_contributes_as_many_items_as_the_recipe_says(tmp_path):
+    encoder, base = hashed(), Recipe.of("dense", encoder=hashed())
+    recipe = Recipe.of("pefa", variant="xl", base=base, depth=2)
+    chosen = XlSettings(0.3, 4, "max", 0.2, 9.0, 0.9)  # items with clicks step back
+    make = lambda: PefaMember(recipe, {"settings": vars(chosen)}, {"encoder": encoder})  # noqa: E731
+    rows = ClickedRows(make, tmp_path)
+    rows.append([f"text {number}" for number in range(20)])
+    rows.learn([(number, "fig", 1.0, 0) for number in range(15)])
+    built = fresh(rows, base, encoder, chosen)
+    truth = PefaXl(built.base, encoder, built.log, built.settings, built.index, depth=2)
+    assert rows.retriever()(ASKED, k=2) == truth(ASKED, k=2) != built(ASKED, k=2)
+
+
 def test_others_are_built_whole():
     encoder = hashed()
     dense = Recipe.of("dense", encoder=encoder)

@@ -163,3 +163,13 @@ def test_what_is_called_exact_is_the_answer_of_the_widest_beam(allowed):
                     exact += 1
                     assert found.ids == model().with_effort(COUNT)(query, k=k, where=where).ids, (query, beam, k)
     assert exact
+
+
+def test_the_best_leaf_alone_is_not_all_that_was_asked_for():
+    """Every item of one leaf is far above all others, but ten were asked for and others are left behind."""
+    items = {f"{word}{n}": f"{word * 5} thing" for word in "abcdefgh" for n in range(3)}
+    asked = [(f"{item[0] * 5} {word}", item) for item in items for word in ("one", "two", "three", "four")]
+    found = xrlinear(Dataset.of(items, clicks=asked), branching=8, max_leaf=3, cold_start=False)
+    one = found.with_effort(1)
+    assert set(one("aaaaa", k=10).ids[0]) == {"a0", "a1", "a2"} and not one("aaaaa", k=10).stats.exact
+    assert found.with_effort(8)("aaaaa", k=10).stats.exact

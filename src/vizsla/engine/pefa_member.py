@@ -145,7 +145,8 @@ class PefaMember(LiveMember):
             return XsView(base, self._state, self._settings, live, self._size)
         if not isinstance(self._state, XlState) or self._touched:
             self._state = self._xl_state()
-        return XlView(base, self._state, self._settings, live, self._size)
+        depth = self.recipe.settings.get("depth", DEPTH)
+        return XlView(base, self._state, self._settings, live, self._size, depth)
 
     def write(self, folder: Path, slots: Int32Array) -> None:
         """Write the rows of the base, if it is this member's own; clicks are the engine's to keep."""
