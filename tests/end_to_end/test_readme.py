@@ -15,8 +15,9 @@ def _blocks(language: str) -> list[str]:
 
 
 def test_the_first_lines_run_as_printed(tmp_path):
-    first, second, *_ = _blocks("python")
+    first, second, live, *_ = _blocks("python")
     script = first + second + "assert found.ids == [['fig', 'apple'], ['apple']]\n"
+    script += live + "assert engine.search('fig').ids == [['fig']]\n"
     done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert "fig" in done.stdout or "0" in done.stdout
