@@ -68,7 +68,7 @@ def test_trials_look_at_held_out_clicks_before_and_after(options, tmp_path):
     rows = {row.work: row for row in sidr_trials._rows(options, str(model_folder()))}
     assert rows["x1: beta, cold, before"].ours == rows["x8: beta, cold, before"].ours
     assert 0 <= rows["x8: beta, warm, after"].ours <= 1 and len(rows) == 2 * (1 + 4 + 18)
-    assert (tmp_path / "states" / "x8" / "now").exists()
+    assert (tmp_path / "states" / "x8" / "state").exists()
 
 
 def test_every_ablation_and_every_trial_is_a_setting():
