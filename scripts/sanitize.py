@@ -20,6 +20,9 @@ ROOT = Path(__file__).resolve().parent.parent
 LEFT_OUT = {"packaging", "browser", "demo", "end_to_end", "cli", "evaluation", "integrations", "io", "data"}
 LEFT_OUT |= {"examples", "scorers", "robustness", "_internal"}
 LEFT_OUT |= {"benchmarks"}  # they evaluate, and the evaluator under ir-measures frees what it did not allocate so
+# What a sanitizer keeps beside every block says nothing about how much memory the library takes (test_memory.py). Some
+# tests load a library of their own first (test_faults.py), and some evaluate (test_engine.py).
+LEFT_OUT_FILES = {"test_memory.py", "test_faults.py", "test_engine.py"}
 # And these mostly call the same kernels again, through more Python: CI has no time for them (--quick).
 SLOW = {"contract", "artifacts", "fuzz", "learning"}
 SLOW |= {"methods/pefa", "methods/xrlinear", "methods/fusion", "methods/jpq"}
@@ -47,8 +50,7 @@ def main(kind: str, arguments: list[str]) -> int:
 def files(left_out: set[str]) -> list[str]:
     """Every test but those of these folders; a folder inside of one of them counts by itself."""
     tests = ROOT / "tests"
-    # What a sanitizer keeps beside every block says nothing about how much memory the library takes.
-    found = sorted(file for file in tests.rglob("test_*.py") if file.name != "test_memory.py")
+    found = sorted(file for file in tests.rglob("test_*.py") if file.name not in LEFT_OUT_FILES)
     return [str(file) for file in found if file.parent.relative_to(tests).as_posix() not in left_out]
 
 

@@ -17,6 +17,7 @@ from tests.contract.registry import sidr_encoder
 from tests.encoders.minilm import minilm_folder
 from vizsla.base.encoder import Encoder, FunctionEncoder
 from vizsla.encoders.adapted import AdaptedEncoder, TwoSidedEncoder
+from vizsla.encoders.cache import EmbeddingCache
 from vizsla.encoders.late import WordEncoder
 from vizsla.encoders.lsa import LsaEncoder
 from vizsla.encoders.precomputed import PrecomputedEncoder
@@ -136,6 +137,11 @@ def _settings(make: Callable[..., Encoder], *settings: dict[str, Any]) -> tuple[
 
 NEURAL = [{"query_prompt": "query: "}, {"item_prompt": "item: "}, {"normalize": False}, {"max_tokens": 8}]
 
+
+def _cached(**settings: Any) -> EmbeddingCache:
+    return EmbeddingCache(_lsa(**settings), Path(tempfile.mkdtemp()) / "vectors.db")
+
+
 ENCODERS: dict[str, EncoderCase] = {
     "function": EncoderCase(_function, _settings(_function, {"name": "other"}, {"width": 3})),
     "precomputed": EncoderCase(
@@ -158,6 +164,7 @@ ENCODERS: dict[str, EncoderCase] = {
     ),
     "n-grams by kinds": EncoderCase(lambda: _ngrams().with_shares([1, 0.5, 0.25]), (_ngrams,), _saved, half_pairs=True),
     "lsa": EncoderCase(_lsa, _settings(_lsa, {"dim": 12}, {"seed": 1}, {"trigrams": 0}), _saved, half_pairs=True),
+    "cached": EncoderCase(_cached, _settings(_cached, {"dim": 12}, {"seed": 1})),
     "adapted": EncoderCase(_adapted, _settings(_adapted, {"factor": 2.0}, {"dim": 12}), _saved, half_pairs=True),
     "two-sided": EncoderCase(
         lambda: TwoSidedEncoder(_adapted(), _lsa()),

@@ -245,7 +245,7 @@ ACCIDENTS = {
 @pytest.mark.parametrize("kind", ACCIDENTS)
 def test_what_holds_no_items_by_itself_is_refused(kind: str) -> None:
     given = ACCIDENTS[kind]
-    takers = [Dataset.of, bm25, tfidf, vizsla.words, tfidf(["x"]).with_items]
+    takers = [Dataset.of, bm25, tfidf, vizsla.tokens, tfidf(["x"]).with_items]
     if given is not None:  # they may be left out
         takers += [lambda queries: Dataset.of(["x"], queries=queries), lambda clicks: Dataset.of(["x"], clicks=clicks)]
     if kind != "str":  # one query

@@ -196,7 +196,7 @@ def calls(scratch: Path) -> list[Call]:
         "tfidf": {"items": ITEMS},
         "cold_item_boost": {"dataset": _dataset()},
         "train_jpq": {"base": pq(dense, bytes=4), "clicks": _dataset(), **JPQ},
-        "train_tokens": {"tokens": vizsla.tokens(ITEMS), "clicks": _dataset(), "epochs": 1},
+        "train_tokens": {"base": vizsla.tokens(ITEMS), "clicks": _dataset(), "epochs": 1},
         "dense": {"items": ITEMS, "encoder": lsa},
         "compare": {"systems": {"a": base, "b": dense}, "dataset": _dataset()},
         "evaluate": {"system": base, "dataset": _dataset()},

@@ -44,6 +44,8 @@ def _save(folder: Path, items: dict[str, str]) -> None:
     vizsla.dense(items, lsa).save(folder / "dense")
     vizsla.dense(items, lsa, index="hnsw", M=8, ef=16).save(folder / "hnsw")
     vizsla.dense(items, lsa, index="pq", bytes=8).save(folder / "pq")
+    with vizsla.Engine.create(folder / "live", members={"words": vizsla.Recipe.of("bm25")}) as engine:
+        engine.add(items)
     late = vizsla.scorers.LateParametric(lsa, items, folder / "vectors.db")
     (vizsla.bm25(items) >> late)("w3")
     late.close()

@@ -46,6 +46,7 @@ COMMANDS = [
     "search bm25 --queries few.tsv -k 3",
     "search items.tsv w1",
     "search bm25 w1 --late vectors.db --data items.tsv",
+    "engine search live w1",
     "eval bm25 items.tsv --queries queries.tsv --qrels qrels.txt --trec out",
     "compare items.tsv bm25 dense --queries queries.tsv --qrels qrels.txt --latency-queries 20",
     "sweep hnsw items.tsv --queries queries.tsv --qrels qrels.txt --plot out.png",
@@ -140,7 +141,7 @@ class StoppedCommandTarget:
     def _half_written(self, command: str, changed: dict[str, str]) -> str:
         """Name what is neither as it was nor as it is after an undisturbed run."""
         _, whole = self.usual[command]
-        tops = {_top(name) for name in changed if not _top(name).endswith(RESUMED + SIDECARS)}
+        tops = {_top(name) for name in changed if not _top(name).endswith(RESUMED)}
         if command.startswith(KEEP_THE_BEST):
             changed, whole = (dict.fromkeys(files, "") for files in (changed, whole))
         odd = [top for top in tops if _under(top, changed) != _under(top, whole)]
@@ -189,7 +190,7 @@ def _of_python(said: str) -> bool:
 
 def _contents(folder: Path) -> dict[str, str]:
     """Return what tells files apart: their bytes, or that they are whole where times and durations are written in."""
-    files = [file for file in folder.rglob("*") if not file.is_dir()]
+    files = [file for file in folder.rglob("*") if not file.is_dir() and not file.name.endswith(SIDECARS)]
     return {str(file.relative_to(folder)): _mark(file) for file in files}
 
 
@@ -197,8 +198,8 @@ def _mark(file: Path) -> str:
     data = file.read_bytes()
     if file.suffix == ".png":
         return "whole" if data.endswith(b"IEND\xaeB`\x82") else "cut short"
-    if file.name.startswith("vectors.db"):  # it grows with every search, and SQLite keeps it sound
-        return "vectors"
+    if file.name in ("vectors.db", "catalog.sqlite"):  # they grow with use, and SQLite keeps them sound
+        return "database"
     if file.name == "manifest.json":
         return ",".join(json.loads(data))
     return sha256(data).hexdigest()

@@ -218,7 +218,7 @@ class Retriever(Composable, Scorer, Artifact):
         # Usual values are checked here: a single query takes some tens of microseconds, and a call takes one of them.
         most = k if type(k) is int and 0 < k < 2**63 else check_positive("k", k)
         workers = threads if type(threads) is int and 0 < threads < 2**63 else check_positive("threads", threads)
-        most = min(most, max(1, len(items)))
+        most = min(most, max(1, items.size))
         filter = None if where is None else Filter.prepared(where, items)
         found = self._search_checked(asked, most, filter, workers)
         timed = found.with_ms((perf_counter() - start) * 1e3)

@@ -52,6 +52,7 @@ class Strings(Sequence[str]):
         source: str = "string table",
     ):
         self.data, self.offsets, self.slots, self.source = data, offsets, slots, source
+        self.size = len(offsets) - 1
         self._table = _native.Strings(data, offsets, slots)
 
     @classmethod
@@ -89,7 +90,7 @@ class Strings(Sequence[str]):
         return cls(data, offsets, slots), repeats
 
     def __len__(self) -> int:
-        return len(self.offsets) - 1
+        return self.size
 
     @overload
     def __getitem__(self, number: int) -> str: ...

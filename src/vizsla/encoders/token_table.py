@@ -14,6 +14,7 @@ from vizsla.artifacts.artifact import Artifact
 from vizsla.base.encoder import Encoder
 from vizsla.core.explanation import Explanation
 from vizsla.core.sparse import SparseRows, are_offsets, row_numbers
+from vizsla.core.validation import validate_args
 from vizsla.errors import InputError
 from vizsla.text.bag_of_words import BagOfWords
 from vizsla.typing import Float32Array, Int32Array, Int64Array
@@ -81,6 +82,7 @@ class TokenTable(Encoder, Artifact):
     kind = "token-table"
     sparse = True
 
+    @validate_args
     def __init__(
         self,
         words: BagOfWords,

@@ -212,21 +212,26 @@ class Follower:
             self._forget()
 
     def _refreshed(self) -> Generation:
-        for attempt in range(ATTEMPTS):
+        for _ in range(ATTEMPTS):
+            layout = -1
             try:
                 with self.catalog.reading() as connection:
+                    layout = state_of(connection).layout
                     return self._followed(connection)
-            except FileNotFoundError as error:
-                # Another process has merged segments, and removed these, since the list was read.
+            except (FileNotFoundError, FormatError) as error:
                 self._forget()
-                if attempt == ATTEMPTS - 1:
-                    raise FormatError(
-                        f"{error.filename}: missing. The catalog lists it: `engine.check(repair=True)` makes it anew."
-                    ) from error
+                # Another process may have merged segments, and removed these, since the list was read.
+                if self._is_layout(layout):
+                    raise _named(error) from error
             except BaseException:
                 self._forget()
                 raise
         raise EngineError("The engine must hold still. Got other segments at every attempt: try again.")
+
+    def _is_layout(self, layout: int) -> bool:
+        """Return whether the catalog still lists the same segments and members."""
+        with self.catalog.reading() as connection:
+            return state_of(connection).layout == layout
 
     def _followed(self, connection: sqlite3.Connection) -> Generation:
         state = state_of(connection)
@@ -473,6 +478,12 @@ class Follower:
             ids = partial(_ids_at, self._stored_ids, list(self._ids))
             members = dict(self.members)
             return Layout(generation, list(self.segments), numbers, self._live, ids, self._last_item, members)
+
+
+def _named(error: FileNotFoundError | FormatError) -> FormatError:
+    if isinstance(error, FormatError):
+        return error
+    return FormatError(f"{error.filename}: missing. The catalog lists it: `engine.check(repair=True)` makes it anew.")
 
 
 def _ids_at(stored: Strings, memory: list[str], slots: Int32Array) -> list[str]:

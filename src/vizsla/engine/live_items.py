@@ -223,7 +223,7 @@ class LiveCatalog(Catalog):
     """
 
     def __init__(self, stored: Strings, memory: list[str], slots: Int32Array | None, count: int, details: LiveMetadata):
-        self._stored, self._memory, self._slots, self._count = stored, memory, slots, count
+        self._stored, self._memory, self._slots, self.size = stored, memory, slots, count
         self._boundary, self.details, self.source = len(stored), details, "engine"
 
     __hash__ = Strings.__hash__
@@ -238,10 +238,10 @@ class LiveCatalog(Catalog):
 
     @cached_property
     def _whole(self) -> Strings:
-        return Strings.of(self.take(np.arange(self._count, dtype=np.int32)))
+        return Strings.of(self.take(np.arange(self.size, dtype=np.int32)))
 
     def __len__(self) -> int:
-        return self._count
+        return self.size
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Strings.of, (self[:],)
@@ -252,8 +252,8 @@ class LiveCatalog(Catalog):
     def take(self, numbers: Int32Array) -> list[str]:
         """Return the ids with these numbers."""
         wanted = self._numbers(numbers)
-        if len(wanted) and not 0 <= wanted.min() <= wanted.max() < self._count:
-            raise IndexError(f"string {wanted.max()} of {self._count}")
+        if len(wanted) and not 0 <= wanted.min() <= wanted.max() < self.size:
+            raise IndexError(f"string {wanted.max()} of {self.size}")
         places = wanted if self._slots is None else self._slots[wanted]
         if not len(places) or places.max() < self._boundary:
             return self._stored.take(places)

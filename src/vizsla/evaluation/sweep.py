@@ -8,6 +8,7 @@ from typing import Any
 
 from vizsla._internal.terminal import markdown_table, progress
 from vizsla.base.retriever import Retriever
+from vizsla.core.validation import is_iterable
 from vizsla.errors import InputError, check_choice
 from vizsla.evaluation.evaluate import Evaluation, evaluate
 from vizsla.evaluation.measures import DEFAULT_MEASURES, JudgedSplits
@@ -132,9 +133,24 @@ def sweep(
         `k`, `threads`, `latency_queries` and `seed`, as for `evaluate`.
     """
     pairs = systems.items() if isinstance(systems, Mapping) else systems
+    if not is_iterable(pairs):
+        raise _not_systems(pairs)
     asked = measures if isinstance(measures, str) else tuple(measures)
     made = {
         value: evaluate(retriever, dataset, split, asked, name=f"{setting} {value:g}", **options)
-        for value, retriever in progress(pairs, what=f"sweeping over {setting}")
+        for value, retriever in map(_system, progress(pairs, what=f"sweeping over {setting}"))
     }
     return Sweep(setting, made)
+
+
+def _system(pair: Any) -> tuple[float, Retriever]:
+    if not isinstance(pair, tuple | list) or len(pair) != 2:
+        raise _not_systems(pair)
+    value, retriever = pair
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise _not_systems(value)
+    return value, retriever
+
+
+def _not_systems(got: Any) -> InputError:
+    return InputError(f"`systems` must be a mapping or pairs of a number and a Retriever. Got {type(got).__name__}.")

@@ -14,6 +14,7 @@ from vizsla.artifacts.artifact import Artifact
 from vizsla.base.encoder import Encoder
 from vizsla.core.sparse import SparseRows
 from vizsla.core.strings import Strings
+from vizsla.core.validation import validate_args
 from vizsla.errors import FormatError, InputError
 from vizsla.text.analyzers import Analyzer, analyzer_of, surface_of
 from vizsla.text.streams import batches, call_with, listed
@@ -100,6 +101,7 @@ class BagOfWords(Encoder, Artifact):
     dim: int = 0
     """The number of terms."""
 
+    @validate_args
     def __init__(
         self,
         analyzer: Analyzer,

@@ -139,7 +139,7 @@ def test_few_clicks_are_no_ground_to_choose_on():
 def test_what_cannot_be_trained_is_refused():
     with pytest.raises(InputError, match="over a PqIndex"):
         train_jpq(flat(), TRAIN)
-    with pytest.raises(InputError, match="`train_jpq` trains these"):
+    with pytest.raises(InputError, match="must be left alone: the base holds codes"):
         jpq(coded(), TRAIN, bytes=4)
     with pytest.raises(InputError, match="`share` must be 1 without a teacher"):
         train_jpq(coded(), TRAIN, share=0.5)

@@ -127,14 +127,18 @@ def train_jpq(
     return trained_retriever(base, run, run.run())
 
 
+BYTES, BITS = 32, 8
+"""Of the codes that `jpq` makes of vectors, unless told otherwise."""
+
+
 @builds("jpq", data="clicks")
 @validate_args
 def jpq(
     base: Dense,
     clicks: Any = None,
     *,
-    bytes: int = 32,
-    bits: int = 8,
+    bytes: int = BYTES,
+    bits: int = BITS,
     rounds: int = ROUNDS,
     teacher: Retriever | None = None,
     handicap: float | str | None = None,
@@ -180,6 +184,8 @@ def jpq(
     (16.0, [['3']])
     """
     if isinstance(base.index, PqIndex):
+        if (bytes, bits, rounds) != (BYTES, BITS, ROUNDS):
+            raise InputError("`bytes`, `bits` and `rounds` must be left alone: the base holds codes. Got others.")
         how: dict[str, Any] = {"handicap": handicap or 0.0, "recodings": recodings or 0}
         return train_jpq(base, clicks, teacher=teacher, seed=seed, threads=threads, **how, **options)
     rows = base.item_rows()

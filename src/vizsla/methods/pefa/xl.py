@@ -17,6 +17,7 @@ from vizsla.compose.updates import Memo, add_items, known_ids, readable_twice, r
 from vizsla.core.candidates import Candidates, PairScores, Stats
 from vizsla.core.explanation import Explanation
 from vizsla.core.strings import Strings
+from vizsla.core.validation import validate_args
 from vizsla.data.filter import Filter
 from vizsla.encoders.persistence import check_wanted, given_encoder, read_encoder, write_encoder
 from vizsla.errors import InputError, check_positive
@@ -103,6 +104,7 @@ class PefaXl(Retriever):
     encoder: Encoder
     is_composite = True
 
+    @validate_args
     def __init__(
         self,
         base: Retriever,

@@ -15,6 +15,7 @@ from vizsla.base.recipe import refit
 from vizsla.core.candidates import Candidates
 from vizsla.core.explanation import Explanation
 from vizsla.core.sparse import SparseRows
+from vizsla.core.validation import validate_args
 from vizsla.data.filter import Filter
 from vizsla.errors import FormatError, InputError
 from vizsla.indexes.dense_index import DenseIndex
@@ -154,6 +155,7 @@ class PefaXs(IndexRetriever):
 
     kind = "pefa-xs"
 
+    @validate_args
     def __init__(
         self,
         base: RowSpaceRetriever,
