@@ -199,6 +199,8 @@ def calls(scratch: Path) -> list[Call]:
         "train_tokens": {"tokens": vizsla.tokens(ITEMS), "clicks": _dataset(), "epochs": 1},
         "dense": {"items": ITEMS, "encoder": lsa},
         "compare": {"systems": {"a": base, "b": dense}, "dataset": _dataset()},
+        "evaluate": {"system": base, "dataset": _dataset()},
+        "sweep": {"setting": "b", "systems": {0.5: base}, "dataset": _dataset()},
         "load": {"path": scratch / "nowhere"},
         "open_dataset": {"source": scratch / "nowhere"},
         "open_encoder": {"name": "nowhere"},
@@ -227,9 +229,10 @@ def calls(scratch: Path) -> list[Call]:
     tokens = vizsla.late_interaction(ITEMS, WordEncoder(lsa)).tokens
     made = [RETRIEVERS[name].make() for name in MADE] + [sidr_encoder(), lsa, lsa.ngrams, anchors(), tokens]
     right |= {type(thing).__name__: parts_of(thing) for thing in [*made, Statistics.of(ITEMS), _dataset()]}
-    public = {
-        name: getattr(vizsla, name) for name in vizsla.__all__[1:] if not inspect.isabstract(getattr(vizsla, name))
-    }
+    modules = [vizsla.base, vizsla.encoders, vizsla.learning, vizsla.methods, vizsla.scorers, vizsla.text]
+    named = [(vizsla, name) for name in vizsla.__all__[1:]] + [(one, name) for one in modules for name in one.__all__]
+    public = {name: getattr(one, name) for one, name in named if name not in ("ChoiceWarning", "Engine")}
+    public = {name: thing for name, thing in public.items() if not inspect.isabstract(thing)}
     found: list[Call] = [_call(name, thing, right.get(name)) for name, thing in public.items()]
     described = RETRIEVERS["bm25 with details"].make().items
     makers = {
