@@ -110,7 +110,7 @@ class Changes:
         """
         check_choice("unknown", unknown, ["raise", "ignore"])
         if sum(given is not None for given in (ids, where, path)) != 1:
-            raise InputError("`delete` must be given ids, `where` or `path`. Got none, or more than one.")
+            raise InputError("`delete` must be given either ids or `where` or `path`. Got none, or more than one.")
         if path is not None:
             place = str(path)
             self._steps.append(lambda connection: _delete_files(connection, place, unknown))

@@ -31,7 +31,7 @@ class FileState(NamedTuple):
     how: str
 
 
-class Origin(NamedTuple):
+class ItemOrigin(NamedTuple):
     """The number of the file that an item came from, and the digest of its row."""
 
     f: int
@@ -64,10 +64,10 @@ def ids_of_file(connection: sqlite3.Connection, f: int) -> list[str]:
     return [row[0] for row in connection.execute("SELECT id FROM source_items WHERE f = ?", (f,))]
 
 
-def origins(connection: sqlite3.Connection, ids: Iterable[str]) -> dict[str, Origin]:
+def origins(connection: sqlite3.Connection, ids: Iterable[str]) -> dict[str, ItemOrigin]:
     """Return where items came from; those that came from no file are not in it."""
     sql = "SELECT s.id, s.f, s.digest FROM json_each(?) AS wanted CROSS JOIN source_items AS s ON s.id = wanted.value"
-    return {id: Origin(f, digest) for id, f, digest in connection.execute(sql, (json.dumps(list(ids)),))}
+    return {id: ItemOrigin(f, digest) for id, f, digest in connection.execute(sql, (json.dumps(list(ids)),))}
 
 
 def note_items(connection: sqlite3.Connection, f: int, digests: dict[str, bytes]) -> None:
