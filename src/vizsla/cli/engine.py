@@ -4,20 +4,28 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
+import time
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from vizsla._internal.terminal import printable_json, working
+from vizsla._internal.terminal import escape_control, printable_json, working
 from vizsla.base.recipe import BUILDERS, Recipe
-from vizsla.cli.options import DATA_HELP, add_reading, named, open_items, read_clicks, read_lines, unique_names
+from vizsla.cli.options import DATA_HELP, READING, add_reading, named, open_items, read_clicks, read_lines, unique_names
+from vizsla.cli.signatures import SignatureOptions
 from vizsla.data.conditions import Condition, where
 from vizsla.engine.engine import Engine
-from vizsla.errors import InputError
+from vizsla.engine.sync import OPTIONS, SyncReport
+from vizsla.errors import DataError, InputError
+from vizsla.io.open import open_dataset
 
 BATCH = 1000
 """Items per transaction of an import: Ctrl-C stops between two."""
+WATCH_S = 1.0
+"""How long `sync --watch` waits between two looks."""
+SYNCING = SignatureOptions(open_dataset, only=(*OPTIONS, "on_error"), metavars=READING.metavars)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -91,17 +99,21 @@ def _delete_options(parser: argparse.ArgumentParser) -> None:
     ids.required = False
     parser.add_argument("--from", dest="file", metavar="FILE", help="more ids, one a line; '-' is standard input")
     parser.add_argument("--where", metavar="CONDITION", help="all items that fulfill it, such as 'price<5'")
-    parser.add_argument("--missing-ok", action="store_true", help="ignore ids that are no items")
+    parser.add_argument("--path", metavar="PATH", help="all items that `sync` has read from this file or folder")
+    parser.add_argument("--missing-ok", action="store_true", help="ignore ids that are no items, or a path never read")
 
 
 def _delete(arguments: argparse.Namespace) -> None:
     ids = [*arguments.ids, *(read_lines(arguments.file) if arguments.file is not None else [])]
-    if not ids and arguments.where is None:
-        raise InputError("At least one id or --where must be given. Got none.")
+    if not ids and arguments.where is None and arguments.path is None:
+        raise InputError("At least one id, --where or --path must be given. Got none.")
+    unknown = "ignore" if arguments.missing_ok else "raise"
     with Engine.open(arguments.engine) as engine, engine.transaction() as changes:
         before = engine.count()
         if ids:
-            changes.delete(ids, unknown="ignore" if arguments.missing_ok else "raise")
+            changes.delete(ids, unknown=unknown)
+        if arguments.path is not None:
+            changes.delete(path=arguments.path, unknown=unknown)
         if arguments.where is not None:
             changes.delete(where=_condition(arguments.where))
     with Engine.open(arguments.engine) as engine:
@@ -167,6 +179,41 @@ def _search(arguments: argparse.Namespace) -> None:
         for rank, (hit, known) in enumerate(zip(found[0], found.metadata(0), strict=True), arguments.offset + 1):
             row = {"rank": rank, "id": hit.id, "score": hit.score, "metadata": known}
             print(printable_json(json.dumps(row, ensure_ascii=False)))
+
+
+def _sync_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("path", metavar="PATH", help="a folder of documents, a document, or a file of items")
+    parser.add_argument("--watch", action="store_true", help="look again every second, until Ctrl-C")
+    SYNCING.add_to(parser.add_argument_group("how data are read"))
+
+
+def _sync(arguments: argparse.Namespace) -> None:
+    options = SYNCING.given(arguments)
+    with Engine.open(arguments.engine) as engine:
+        with working("reading"):
+            report = engine.sync(arguments.path, **options)
+        told = _tell_sync(arguments, report, None)
+        while arguments.watch:
+            time.sleep(WATCH_S)
+            try:
+                report = engine.sync(arguments.path, **options) if Path(arguments.path).exists() else _absent(arguments)
+            except DataError as error:  # it may be half written
+                report = SyncReport(left_out=(str(error),))
+            told = _tell_sync(arguments, report, told)
+
+
+def _absent(arguments: argparse.Namespace) -> SyncReport:
+    return SyncReport(left_out=(f"{arguments.path} is not there; nothing is deleted",))
+
+
+def _tell_sync(arguments: argparse.Namespace, report: SyncReport, before: SyncReport | None) -> SyncReport:
+    """Print what was done, if anything was or this is the first report, and what is newly left out."""
+    for said in report.left_out:
+        if before is None or said not in before.left_out:
+            print(escape_control(f"vizsla: {said}"), file=sys.stderr, flush=True)
+    if report.added or report.changed or report.deleted or before is None:
+        print(f"{arguments.engine}: {report}", flush=True)
+    return report
 
 
 def _none(parser: argparse.ArgumentParser) -> None:
@@ -240,6 +287,7 @@ ACTIONS: dict[str, Action] = {
     "delete": (_delete_options, _delete),
     "click": (_click_options, _click),
     "search": (_search_options, _search),
+    "sync": (_sync_options, _sync),
     "compact": (_compact_options, _compact),
     "rebuild": (_rebuild_options, _rebuild),
     "snapshot": (_name_options, _snapshot),

@@ -60,6 +60,7 @@ KINDS = {
         "delete": "delete items, with their clicks",
         "click": "note what was chosen for a query",
         "search": "answer a query",
+        "sync": "hold what a folder or file holds; only what has changed is read",
         "compact": "merge all segments into one without deleted items",
         "rebuild": "build members anew from the items and clicks that there are",
         "snapshot": "keep the members as they are now under a name",

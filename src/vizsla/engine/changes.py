@@ -8,6 +8,7 @@ import sqlite3
 import time as clock
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,6 +19,7 @@ from vizsla.data.columns import ListText, NumberColumn
 from vizsla.data.conditions import Condition
 from vizsla.data.metadata_builder import DetailsCollector, column_of
 from vizsla.engine.catalog import last_given, live_numbers
+from vizsla.engine.sources import files_under, forget_files, ids_of_file
 from vizsla.errors import InputError, check_choice
 
 KEYS = ("id", "text", "title", "metadata")
@@ -70,12 +72,12 @@ class Changes:
     def add(self, items: Any) -> None:
         """Add items; an id that is there already raises, and nothing of the transaction is stored."""
         rows = rows_of(items)
-        self._steps.append(lambda connection: _insert(connection, rows, replace=False))
+        self._steps.append(lambda connection: insert_rows(connection, rows, replace=False))
 
     def upsert(self, items: Any) -> None:
         """Add items, in place of those that have the same ids; their clicks stay."""
         rows = rows_of(items)
-        self._steps.append(lambda connection: _insert(connection, rows, replace=True))
+        self._steps.append(lambda connection: insert_rows(connection, rows, replace=True))
 
     def update_metadata(self, changes: Mapping[str, Mapping[str, Any]]) -> None:
         """Change fields of items by id; None removes a field. Texts and what was made of them stay as they are."""
@@ -86,9 +88,14 @@ class Changes:
         self._steps.append(lambda connection: _update(connection, known, gone))
 
     def delete(
-        self, ids: str | Iterable[str] | None = None, *, where: Condition | None = None, unknown: str = "raise"
+        self,
+        ids: str | Iterable[str] | None = None,
+        *,
+        where: Condition | None = None,
+        path: str | Path | None = None,
+        unknown: str = "raise",
     ) -> None:
-        """Delete items by id or by a condition on their metadata, with their clicks.
+        """Delete items by id, by a condition on their metadata, or by the file they came from, with their clicks.
 
         Parameters
         ----------
@@ -96,19 +103,25 @@ class Changes:
             Which items.
         where : Condition, optional
             Which items, by `vizsla.where`; evaluated when the transaction is stored.
+        path : path, optional
+            A file or folder that `engine.sync` has read: all items that came from it.
         unknown : {"raise", "ignore"}
-            What becomes of ids that are no items.
+            What becomes of ids that are no items, and of a path that was never read.
         """
         check_choice("unknown", unknown, ["raise", "ignore"])
-        if (ids is None) == (where is None):
-            raise InputError("`delete` must be given either ids or `where`. Got both or none.")
+        if sum(given is not None for given in (ids, where, path)) != 1:
+            raise InputError("`delete` must be given either ids or `where` or `path`. Got none, or more than one.")
+        if path is not None:
+            place = str(path)
+            self._steps.append(lambda connection: _delete_files(connection, place, unknown))
+            return
         if where is not None:
             if not isinstance(where, Condition):
                 raise InputError(f"`where` must be made by `vizsla.where`. Got {type(where).__name__}: pass ids alone.")
-            self._steps.append(lambda connection: _delete(connection, self._matching(connection, where), unknown))
+            self._steps.append(lambda connection: delete_rows(connection, self._matching(connection, where), unknown))
             return
         wanted = _ids(ids)
-        self._steps.append(lambda connection: _delete(connection, wanted, unknown))
+        self._steps.append(lambda connection: delete_rows(connection, wanted, unknown))
 
     def click(self, query: str, item: str, weight: float = 1.0, time: float | datetime | None = None) -> None:
         """Note that the item was chosen for the query; `time` is now unless given, in seconds since 1970."""
@@ -236,7 +249,8 @@ def _moment(moment: Any) -> float:
     return float(value)
 
 
-def _insert(connection: sqlite3.Connection, rows: list[ItemRow], *, replace: bool) -> int:
+def insert_rows(connection: sqlite3.Connection, rows: list[ItemRow], *, replace: bool) -> int:
+    """Store items in place of those with the same ids, or raise where there are such."""
     known = live_numbers(connection, (row.id for row in rows))
     if known and not replace:
         taken = next(row.id for row in rows if row.id in known)
@@ -278,19 +292,36 @@ def _update(connection: sqlite3.Connection, known: dict[str, dict[str, Any]], go
         row = connection.execute("SELECT fields FROM metadata WHERE n = ?", (numbers[id],)).fetchone()
         merged = ({} if row is None else json.loads(row[0])) | fields
         rows[numbers[id]] = {name: value for name, value in merged.items() if name not in gone[id]}
-    _put_metadata(connection, rows)
-    connection.executemany("INSERT INTO metadata_changes (n) VALUES (?)", ((n,) for n in rows))
+    replace_metadata(connection, rows)
     return len(rows)
 
 
-def _delete(connection: sqlite3.Connection, ids: list[str], unknown: str) -> int:
+def replace_metadata(connection: sqlite3.Connection, rows: dict[int, dict[str, Any]]) -> None:
+    """Give items, by row number, other fields; texts and what was made of them stay as they are."""
+    _put_metadata(connection, rows)
+    connection.executemany("INSERT INTO metadata_changes (n) VALUES (?)", ((n,) for n in rows))
+
+
+def delete_rows(connection: sqlite3.Connection, ids: list[str], unknown: str) -> int:
+    """Delete items, their clicks, and the record of the files that they came from."""
     numbers = live_numbers(connection, ids)
     if unknown == "raise":
         _check_known(ids, numbers)
     _mark_deleted(connection, numbers.values())
     # Members forget the clicks of an item with the item itself.
-    connection.execute("DELETE FROM clicks WHERE item IN (SELECT value FROM json_each(?))", (json.dumps([*numbers]),))
+    given = (json.dumps([*numbers]),)
+    connection.execute("DELETE FROM clicks WHERE item IN (SELECT value FROM json_each(?))", given)
+    connection.execute("DELETE FROM source_items WHERE id IN (SELECT value FROM json_each(?))", given)
     return len(numbers)
+
+
+def _delete_files(connection: sqlite3.Connection, path: str, unknown: str) -> int:
+    files = files_under(connection, path)
+    if not files and unknown == "raise":
+        raise InputError(f"`path` must be a file or folder that was synced. Got {path!r}, which was not.")
+    ids = [id for f in files for id in ids_of_file(connection, f)]
+    forget_files(connection, files)
+    return delete_rows(connection, ids, "ignore")
 
 
 def _mark_deleted(connection: sqlite3.Connection, numbers: Iterable[int]) -> None:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import sqlite3
 import threading
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
 
 from vizsla.base.queries import Queries
 from vizsla.base.retriever import Retriever
@@ -28,12 +28,15 @@ from vizsla.engine.changes import Changes
 from vizsla.engine.follower import Follower, Generation
 from vizsla.engine.maintenance import Maintenance
 from vizsla.engine.segments import FLUSH_ROWS
+from vizsla.engine.sync import SyncReport, sync_path
 from vizsla.engine.writer import Writer
 from vizsla.errors import FormatError, InputError, check_choice, check_positive
 
 if TYPE_CHECKING:
     from vizsla.artifacts.reader import ArtifactReader
     from vizsla.artifacts.writer import ArtifactWriter
+
+T = TypeVar("T")
 
 
 class ExplainedCandidates(NamedTuple):
@@ -311,7 +314,7 @@ class Engine(LiveRetriever):
         changes = Changes(self._matching)
         yield changes
         if len(changes):
-            self._store(changes)
+            self._store(changes.apply)
 
     def add(self, items: Any, *, batch_size: int | None = None) -> int:
         """Add items, in one transaction; an id that is there already raises, and nothing is stored.
@@ -343,10 +346,38 @@ class Engine(LiveRetriever):
         return self._change("update_metadata", changes)
 
     def delete(
-        self, ids: str | Iterable[str] | None = None, *, where: Condition | None = None, unknown: str = "raise"
+        self,
+        ids: str | Iterable[str] | None = None,
+        *,
+        where: Condition | None = None,
+        path: str | Path | None = None,
+        unknown: str = "raise",
     ) -> int:
-        """Delete items by id or by a condition, with their clicks; return how many."""
-        return self._change("delete", ids, where=where, unknown=unknown)
+        """Delete items by id, by a condition, or by the file that `sync` read, with their clicks; return how many."""
+        return self._change("delete", ids, where=where, path=path, unknown=unknown)
+
+    def sync(self, path: str | Path, **reading: Any) -> SyncReport:
+        """Let the engine hold what a folder of documents, or a file of items, holds now; read only what has changed.
+
+        A file whose size and time are as before is not read; one whose digest is as before is not stored. Of a changed
+        one, only the passages or rows that differ are stored. Items of a file that vanished are deleted. A document
+        that can no longer be read is reported, and its passages stay. Items that came from elsewhere are left alone.
+
+        Parameters
+        ----------
+        path : path
+            A folder of documents, one document, or a file of items (CSV, TSV, JSONL, Parquet).
+        **reading
+            How it is read, as in `open_dataset`: id, text, title, meta, format, separator, encoding, passage_words,
+            overlap_words, on_error. Files that were read otherwise are read again.
+
+        Returns
+        -------
+        SyncReport
+            How many documents, or rows of a file of items, were added, changed, deleted and unchanged, and what was
+            left out.
+        """
+        return sync_path(lambda act: administration.read(self._follower, act), self._store, path, reading)
 
     def click(self, query: str, item: str, weight: float = 1.0, time: float | datetime | None = None) -> int:
         """Note that the item was chosen for the query: members that learn from clicks know it at the next search."""
@@ -365,19 +396,19 @@ class Engine(LiveRetriever):
     def _change(self, how: str, *given: Any, **named: Any) -> int:
         changes = Changes(self._matching)
         getattr(changes, how)(*given, **named)
-        return self._store(changes)
+        return self._store(changes.apply)
 
-    def _store(self, changes: Changes) -> int:
-        def act(connection: sqlite3.Connection) -> int:
-            count = changes.apply(connection)
+    def _store(self, apply: Callable[[sqlite3.Connection], T]) -> T:
+        def act(connection: sqlite3.Connection) -> T:
+            result = apply(connection)
             last = connection.execute("SELECT seq FROM sqlite_sequence WHERE name = 'items'").fetchone()
             self._pending = (0 if last is None else last[0]) - state_of(connection).frontier
-            return count
+            return result
 
-        count = self._writer.store(act)
+        result = self._writer.store(act)
         if self._background and self._pending >= self._flush_rows:
             self._start_worker()
-        return count
+        return result
 
     def _matching(self, connection: sqlite3.Connection, condition: Condition) -> list[str]:
         return administration.matching(connection, condition)

@@ -462,12 +462,27 @@ class FolderSource:
         self._refusals.report(tally)
         tally.add(self._silent, f"documents without a word left out of {self.name}")
 
+    def content(self, path: Path) -> bytes:
+        """Return the bytes of a document; one that is too long or cannot be read raises."""
+        try:
+            if path.stat().st_size > max_document_bytes():
+                problem = f"the document has more than {max_document_bytes() >> 20} MB."
+                raise DataError(problem, path=path, remedy=f"Split it, or allow more with {VARIABLE}.")
+            return path.read_bytes()
+        except OSError as error:
+            problem = f"the file cannot be read ({error.strerror})."
+            raise DataError(problem, path=path, remedy="Check its permissions.") from None
+
+    def items_in(self, path: Path, content: bytes) -> Iterator[Item]:
+        """Yield the passages of a document with this content."""
+        return (item for _, item in self._items(path, self._text(path, content)))
+
     def _walk(self) -> Iterator[tuple[Line, Item]]:
         self._refusals.begin()
         silent, count = 0, 0
         for path in self.found.paths:
             try:
-                text = self._text(path)
+                text = self._text(path, self.content(path))
             except DataError as error:
                 self._refusals.add(error, str(path))
                 self._unread.add(path)
@@ -485,16 +500,10 @@ class FolderSource:
             problem = f"there are no items: {'; '.join(tally.messages)}"
             raise DataError(problem, path=self.name, remedy=f"Give documents that hold text ({TYPES}).")
 
-    def _text(self, path: Path) -> str:
+    def _text(self, path: Path, content: bytes) -> str:
         encoding = "utf-8-sig" if self._how.encoding == "utf-8" else self._how.encoding
         try:
-            if path.stat().st_size > max_document_bytes():
-                problem = f"the document has more than {max_document_bytes() >> 20} MB."
-                raise DataError(problem, path=path, remedy=f"Split it, or allow more with {VARIABLE}.")
-            text = path.read_bytes().decode(encoding)
-        except OSError as error:
-            problem = f"the file cannot be read ({error.strerror})."
-            raise DataError(problem, path=path, remedy="Check its permissions.") from None
+            text = content.decode(encoding)
         except UnicodeError as error:
             start = getattr(error, "start", 0)
             line = bytes(getattr(error, "object", b""))[:start].count(b"\n") + 1

@@ -150,7 +150,7 @@ def _parts(
         return read_ir_dataset(name.removeprefix(PREFIX))
     if path.is_dir():
         return _folder(path, fields, how, notes, sizes)
-    if path.is_file() and format is None and path.suffix.lower() in SPLITTERS and not _has_records(path, how):
+    if path.is_file() and format is None and path.suffix.lower() in SPLITTERS and not has_records(path, how):
         return Parts(FolderSource(path, how=how, **sizes))
     if path.is_file():
         return item_parts(path, fields, how, format=format, separator=separator)
@@ -179,7 +179,7 @@ def _folder(folder: Path, fields: Fields, how: Reading, notes: Reading, sizes: M
     )
 
 
-def _has_records(path: Path, how: Reading) -> bool:
+def has_records(path: Path, how: Reading) -> bool:
     """Return whether a .txt file holds records: JSON, or columns with tabs."""
     from vizsla.io.fields import sniff
 
