@@ -181,7 +181,7 @@ class Scorer(ABC):
 
         Budgets and caches change no score, so pairs are remembered whatever stands around a scorer.
         """
-        if not self.model_calls or self.is_composite:  # who is composed asks its own parts so
+        if not self.model_calls or self.is_composite:  # a composite does this for its parts
             return self._score(queries, candidates, filter, threads)
         return score_memoized(
             unwrapped(self), self.items, lambda new: self._score(queries, new, filter, threads), queries, candidates
