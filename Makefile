@@ -21,7 +21,7 @@ unexport PYTHONPATH PYTHONHOME
 unexport PYTHONDONTWRITEBYTECODE
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-core test-native coverage lint format sanitize sanitize-threads stubs bench docs peers wheel clean
+.PHONY: help demo test test-core test-integrations test-native coverage lint format sanitize sanitize-threads stubs bench docs peers wheel clean
 
 HERE := cd "$(ROOT)" &&
 PREPARE := $(HERE) { command -v "$(PYTHON)" >/dev/null || { echo "Python was not found as '$(PYTHON)'. Install Python 3.11 or newer, or say where it is: make PYTHON=/path/to/python3 ..." >&2; exit 1; }; } && "$(PYTHON)" scripts/prepare.py $(PYTHON_CHOICE)
@@ -40,6 +40,10 @@ test: ## the whole test suite with the doctests; ARGS="tests/laws -k name" choos
 test-core: ## the same without torch and ONNX, in an environment that has neither
 	@$(PREPARE) --venv .venv-core --extras test
 	@$(HERE) VIZSLA_TEST_CORE=1 .venv-core/bin/python $(PYTEST) $(ARGS)
+
+test-integrations: ## the adapters to LangChain, LlamaIndex, Haystack and PyTerrier, with these libraries
+	@$(PREPARE) --venv .venv-integrations --extras test-integrations
+	@$(HERE) VIZSLA_TEST_INTEGRATIONS=1 .venv-integrations/bin/python $(PYTEST) tests/integrations src/vizsla/integrations $(ARGS)
 
 test-native: ## C++ unit tests of native/common, under the address sanitizer
 	@$(PREPARE)
@@ -87,5 +91,5 @@ wheel: ## a wheel in dist/
 	@$(HERE) .venv/bin/python scripts/wheel.py dist
 
 clean: ## remove environments, builds and caches
-	@$(HERE) rm -rf .venv .venv-core .venv-sanitize .venv-sanitize-threads .venv-peers build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	@$(HERE) rm -rf .venv .venv-core .venv-integrations .venv-sanitize .venv-sanitize-threads .venv-peers build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	@$(HERE) find src tests benchmarks scripts -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.rows import Row, median
-from vizsla.methods.cur.adacur import RIDGE
+from vizsla.methods.cur.adacur import DEFAULT_RIDGE
 from vizsla.methods.cur.estimates import CurEstimates, Estimates, PooledEstimates
 from vizsla.methods.cur.factors import Factors, damping
 from vizsla.methods.cur.plan import Plan, best_places, first_rounds, spend
@@ -27,7 +27,7 @@ def cost_rows(*, quick: bool) -> list[Row]:
     repeats = 1 if quick else 3
     anchored = _anchored(small)
     pinv = median([_pinv_rounds(anchored) for _ in range(repeats)])
-    held = damping(anchored, RIDGE)  # once a search, not once a query
+    held = damping(anchored, DEFAULT_RIDGE)  # once a search, not once a query
     forms = {"float32": (anchored, held), "float16": (Factors.of(anchored.values, "float16"), held)}
     forms["float32, no ridge"] = (anchored, 0.0)
     cur = {form: median([_timed(_cur(*given), small) for _ in range(repeats)]) for form, given in forms.items()}
@@ -116,7 +116,7 @@ def _timed(make: Callable[[], Estimates], count: int, retrievers: int = 0) -> fl
     drawn = [random.permutation(count)[:50] for random in randoms]
     start = process_time()
     estimates, allowed = make(), np.ones((BATCH, count), np.bool_)
-    firsts = first_rounds(estimates, np.ones(retrievers), allowed, PLAN.sizes()[0]) or drawn
+    firsts = first_rounds(estimates, np.ones(retrievers), allowed, PLAN.first_size()) or drawn
     score = lambda chosen: [exact[row, items] for row, items in enumerate(chosen)]  # noqa: E731
     spend(estimates, allowed, firsts, PLAN, score, randoms)
     return (process_time() - start) * 1e3 / BATCH

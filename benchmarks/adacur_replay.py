@@ -15,7 +15,7 @@ from vizsla.core.candidates import Candidates, PairScores, Stats
 from vizsla.core.strings import Strings
 from vizsla.data.filter import Filter
 from vizsla.methods.cur import AnchorScores, adacur, anncur, residual_cur
-from vizsla.methods.cur.adacur import RIDGE
+from vizsla.methods.cur.adacur import DEFAULT_RIDGE
 from vizsla.methods.dense import Dense
 
 FAMILIES = ("residual", "axn", "adacur", "anncur")
@@ -66,7 +66,7 @@ def systems(
     if "anncur" in families:
         for share in (0.3, 0.5, 0.7):
             found[f"anncur {share} plain"] = _anncur(scorer, anchors, share, 0.0)
-            found[f"anncur {share}"] = _anncur(scorer, anchors, share, RIDGE)
+            found[f"anncur {share}"] = _anncur(scorer, anchors, share, DEFAULT_RIDGE)
     return found
 
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from benchmarks.late_interaction import maxsim, minilm_tokens, save
 from benchmarks.minilm_vectors import cache_folder
 from vizsla.data.dataset import Dataset
-from vizsla.demo.budget import alignment
+from vizsla.demo.tour import alignment
 from vizsla.scorers.pair_models import PairModel
 
 PIECE = 16

@@ -1,8 +1,9 @@
 """JPQ on real clicks: what training wins back of what codes lose, by size, and whether the goals are met.
 
-MiniLM vectors as stored with the collections. Settings are the defaults of `jpq`, but for OPQ's rounds: share, epochs
-and handicap are chosen on held-out training clicks; test queries are only measured. "won back" is the share of what OPQ
-lost against flat. `--sizes 8 48` and `--sets tldr` run a part. At 48 bytes PEFA-XS is tried as the teacher, too.
+MiniLM vectors as stored with the collections. Settings are the defaults of `jpq`, but for OPQ's rounds: the weight of
+the click loss, epochs and clicked margin are chosen on held-out training clicks; test queries are only measured.
+"won back" is the share of what OPQ lost against flat. `--sizes 8 48` and `--sets tldr` run a part. At 48 bytes PEFA-XS
+is tried as the teacher, too.
 """
 
 from __future__ import annotations
@@ -49,10 +50,10 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--fast", action="store_true", help="share 0.5 and --stop epochs instead of choosing")
     parser.add_argument("--stop", type=int, default=3, help="epochs that --fast takes (default: 3)")
     parser.add_argument("--epochs", type=int, default=3, help="that are planned (default: 3)")
-    parser.add_argument("--share", type=float, help="of the click loss, instead of choosing")
+    parser.add_argument("--click-loss-weight", type=float, help="of the click loss, instead of choosing")
     parser.add_argument("--rates", nargs=2, type=float, metavar=("ADAPTER", "CENTROIDS"), help="instead of ours")
-    parser.add_argument("--handicap", type=_auto, default="auto", help="of items with clicks (default: auto)")
-    parser.add_argument("--recodings", type=_auto, default="auto", help="of clicked items (default: auto)")
+    parser.add_argument("--clicked-margin", type=_auto, default="auto", help="of items with clicks (default: auto)")
+    parser.add_argument("--reassignments", type=_auto, default="auto", help="of clicked items (default: auto)")
     parser.add_argument("--rounds", type=int, default=10, help="of OPQ (default: 10)")
     parser.add_argument("--indexes", metavar="FOLDER", help="keep what OPQ made there for other runs")
     parser.add_argument("--ablation", action="store_true", help="the steps of section 5.3, too")
@@ -68,11 +69,15 @@ def _size_rows(one: Collection, size: int, given: argparse.Namespace) -> list[Ro
     flat = one.base()
     index = _index(one, size, given)
     coded = Dense(flat.items, one.encoder, index)
-    how: dict[str, Any] = {"handicap": given.handicap, "epochs": given.epochs, "recodings": given.recodings}
+    how: dict[str, Any] = {
+        "clicked_margin": given.clicked_margin,
+        "epochs": given.epochs,
+        "reassignments": given.reassignments,
+    }
     if given.fast or given.quick:
-        how |= {"share": 0.5, "stop": given.stop}
-    if given.share is not None:
-        how |= {"share": given.share}
+        how |= {"click_loss_weight": 0.5, "stop": given.stop}
+    if given.click_loss_weight is not None:
+        how |= {"click_loss_weight": given.click_loss_weight}
     if given.rates is not None:
         how |= dict(zip(("adapter_rate", "centroid_rate"), given.rates, strict=True))
     systems: dict[str, Retriever] = {"opq": coded, "flat": flat}
@@ -86,7 +91,7 @@ def _size_rows(one: Collection, size: int, given: argparse.Namespace) -> list[Ro
         seconds[f"jpq{name}"] = _timed(systems, f"jpq{name}", build)
     if given.model:
         name, teacher = list(taught.items())[-1]
-        how = {"share": given.clicks, "chosen": given.hold_out, "handicap": given.handicap}
+        how = {"share": given.clicks, "chosen": given.hold_out, "clicked_margin": given.clicked_margin}
         build = partial(trained_model, one, coded, teacher, given.model, **how)
         seconds[f"jpq{name}, model"] = _timed(systems, f"jpq{name}, model", build)
     compared = {s: compare(systems, one.data, s, MEASURES, latency_queries=1) for s in SPLITS}

@@ -24,12 +24,12 @@ SUPERVISED = 0.3
 
 
 def ablation_rows(label: str, one: Collection, coded: Dense, flat: Dense, splits: Sequence[str]) -> list[Row]:
-    """Return every step's figures; the steps before ours have neither a teacher nor imagined queries."""
+    """Return every step's figures; the steps before ours have neither a teacher nor synthetic queries."""
     systems: dict[str, Retriever] = {"opq": coded, "dpq-style": restored(coded, one, flat)}
     for stage in STAGES:
-        how: dict[str, Any] = {"imagined": 1.0 if stage == "distillation" else 0.0}
-        name = STEPS.get(stage, "+ distillation and imagined queries")
-        systems[name] = train_jpq(coded, one.data, teacher=flat, stage=stage, share=0.5, stop=3, **how)
+        how: dict[str, Any] = {"synthetic_queries": 1.0 if stage == "distillation" else 0.0}
+        name = STEPS.get(stage, "+ distillation and synthetic queries")
+        systems[name] = train_jpq(coded, one.data, teacher=flat, stage=stage, click_loss_weight=0.5, stop=3, **how)
     rows = []
     for split in splits:
         compared = compare(systems, one.data, split, MEASURES, baseline="opq", latency_queries=1)

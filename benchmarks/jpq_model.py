@@ -22,7 +22,14 @@ EVERY = 20
 
 
 def trained_model(
-    one: Collection, coded: Dense, teacher: Retriever, epochs: int, *, share: float, chosen: bool, handicap: Any
+    one: Collection,
+    coded: Dense,
+    teacher: Retriever,
+    epochs: int,
+    *,
+    share: float,
+    chosen: bool,
+    clicked_margin: Any,
 ) -> Jpq:
     """Train MiniLM and the centroids for so many epochs, or for as many of them as held-out clicks choose.
 
@@ -37,8 +44,9 @@ def trained_model(
     model = QueryModel(Path(tempfile.mkdtemp()) / "model", encoder=encoder)
     clicks = one.data if share == 1 else one.clicks(share)
     return train_jpq(
-        coded, clicks, teacher=teacher, model=model, share=0.5, epochs=epochs, stop=None if chosen else epochs,
-        handicap=handicap, checkpoint=os.environ.get("VIZSLA_CHECKPOINT"), watch=_said,
+        coded, clicks, teacher=teacher, model=model, click_loss_weight=0.5, epochs=epochs,
+        stop=None if chosen else epochs,
+        clicked_margin=clicked_margin, checkpoint=os.environ.get("VIZSLA_CHECKPOINT"), watch=_said,
     )  # fmt: skip
 
 

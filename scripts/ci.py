@@ -20,6 +20,7 @@ ROOT = Path(__file__).resolve().parent.parent
 STEPS = {
     "lint": ["lint"],
     "native tests under the address sanitizer": ["sanitize", "ARGS=--quick"],
+    "integrations": ["test-integrations"],
     "test suite": ["test"],
 }
 COUNTS = re.compile(r"(\d+) (passed|failed|errors?)\b")

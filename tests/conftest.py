@@ -21,6 +21,7 @@ settings.load_profile(os.environ.get("VIZSLA_HYPOTHESIS", "vizsla"))
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a shell starts its background jobs so, and children inherit it
     signal.signal(signal.SIGINT, signal.default_int_handler)
 os.environ.setdefault("HF_HUB_OFFLINE", "1")  # the models of the tests are packages
+os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")  # tests import ONNX Runtime by themselves too
 # Before numpy is loaded. BLAS's threads wait for each other by spinning, and on a busy machine that is CPU time: a fit
 # that stops within a hundredth of a second took more than one.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")

@@ -11,7 +11,7 @@ from xrlinear_measures import folder_bytes, matrix_of, microseconds, peak_above,
 from vizsla import Dataset
 from vizsla.indexes.tree import layer_matchers
 from vizsla.methods.xrlinear.build import xrlinear
-from vizsla.methods.xrlinear.feature_selection import default_encoder
+from vizsla.methods.xrlinear.tuning import default_encoder
 from vizsla.text.ngrams import NgramTfidf
 
 K = 100

@@ -32,8 +32,10 @@ NB_MODULE(_native, module) {
   vizsla::register_candidates(module);
   vizsla::register_cursor_sum(module);
   vizsla::register_csv(module);
+  vizsla::register_documents(module);
   vizsla::register_dense(module);
   vizsla::register_entries(module);
+  vizsla::register_spelling(module);
   vizsla::register_strings(module);
   vizsla::register_live_postings(module);
   vizsla::register_max_sim(module);

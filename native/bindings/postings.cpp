@@ -14,6 +14,7 @@
 #include "common/scratch.hpp"
 #include "common/threads.hpp"
 #include "postings/invert.hpp"
+#include "postings/join_fields.hpp"
 #include "postings/postings_cursor.hpp"
 #include "postings/restrict.hpp"
 #include "postings/score_items.hpp"
@@ -272,6 +273,21 @@ nb::tuple invert(InArray<std::int64_t> offsets, InArray<std::int32_t> terms, InA
   return nb::make_tuple(to_numpy(std::move(starts)), to_numpy(std::move(items)), to_numpy(std::move(impacts)));
 }
 
+// (offsets, terms, counts in halves) of items whose fields have a row each.
+nb::tuple bound_join_fields(InArray<std::int64_t> offsets, InArray<std::int32_t> terms, InArray<float> counts,
+                            std::size_t term_count, std::size_t fields) {
+  const Rows rows{view(offsets), view(terms), view(counts)};
+  JoinedFields joined;
+  const Poll poll = python_signals();
+  {
+    nb::gil_scoped_release unlocked;
+    rows.check(term_count);
+    joined = join_fields(rows, fields, poll);
+  }
+  return nb::make_tuple(to_numpy(std::move(joined.offsets)), to_numpy(std::move(joined.terms)),
+                        to_numpy(std::move(joined.counts)));
+}
+
 OutArray<double> row_sums(InArray<std::int64_t> offsets, InArray<float> values) {
   const auto rows = view(offsets);
   Queries::check_row_offsets(rows, values.size(), "row offsets must rise from 0 to the number of entries");
@@ -289,6 +305,9 @@ void register_postings(nb::module_& module) {
   module.def("invert", &invert, nb::arg("offsets").noconvert(), nb::arg("terms").noconvert(),
              nb::arg("weights").noconvert(), nb::arg("term_count"), nb::arg("gains").noconvert(),
              nb::arg("norms").noconvert(), "Rows of weighted terms as inverted lists: offsets, items, impacts.");
+  module.def("join_fields", &bound_join_fields, nb::arg("offsets").noconvert(), nb::arg("terms").noconvert(),
+             nb::arg("counts").noconvert(), nb::arg("term_count"), nb::arg("fields"),
+             "Rows of fields as rows of items: offsets, terms, and a count in halves for each field.");
   module.def("row_sums", &row_sums, nb::arg("offsets").noconvert(), nb::arg("values").noconvert(),
              "The sum of each row's values.");
   nb::class_<BoundPostings>(module, "Postings")

@@ -33,9 +33,11 @@ if TYPE_CHECKING:
     from vizsla.base.recipe import Recipe as Recipe
     from vizsla.base.retriever import Retriever as Retriever
     from vizsla.base.scorer import Scorer as Scorer
+    from vizsla.compose.adjustments import adjust as adjust
     from vizsla.compose.budgeted import rerank as rerank
     from vizsla.compose.parser import parse as parse
     from vizsla.compose.shards import shards as shards
+    from vizsla.compose.signal import signal as signal
     from vizsla.core.candidates import Candidates as Candidates
     from vizsla.core.catalog import Item as Item
     from vizsla.data.conditions import where as where
@@ -59,22 +61,28 @@ if TYPE_CHECKING:
     from vizsla.methods.sidr.model import sidr as sidr
     from vizsla.methods.tfidf import tfidf as tfidf
     from vizsla.methods.tokens.model import tokens as tokens
+    from vizsla.methods.typo_tolerant import typo_tolerant as typo_tolerant
     from vizsla.methods.xrlinear.build import xrlinear as xrlinear
     from vizsla.scorers.cache import ScoreCache as ScoreCache
     from vizsla.scorers.cross_encoder import CrossEncoder as CrossEncoder
-    from vizsla.scorers.function import FunctionScorer as FunctionScorer
     from vizsla.scorers.http import HttpReranker as HttpReranker
+    from vizsla.scorers.text import FunctionScorer as FunctionScorer
     from vizsla.scorers.wrappers import Budget as Budget
     from vizsla.scorers.wrappers import Retrying as Retrying
+    from vizsla.serve.client import Client as Client
+    from vizsla.text.completion import Completer as Completer
 
 # Imported on first use, so that `import vizsla` costs little more than numpy.
 _PUBLIC = {
     "adacur": "vizsla.methods.cur.adacur",
+    "adjust": "vizsla.compose.adjustments",
     "anncur": "vizsla.methods.cur.adacur",
     "Artifact": "vizsla.artifacts.artifact",
     "bm25": "vizsla.methods.bm25",
     "Budget": "vizsla.scorers.wrappers",
     "Candidates": "vizsla.core.candidates",
+    "Client": "vizsla.serve.client",
+    "Completer": "vizsla.text.completion",
     "compare": "vizsla.evaluation.compare",
     "CrossEncoder": "vizsla.scorers.cross_encoder",
     "Dataset": "vizsla.data.dataset",
@@ -83,7 +91,7 @@ _PUBLIC = {
     "Engine": "vizsla.engine.engine",
     "evaluate": "vizsla.evaluation.evaluate",
     "Filter": "vizsla.data.filter",
-    "FunctionScorer": "vizsla.scorers.function",
+    "FunctionScorer": "vizsla.scorers.text",
     "fuse": "vizsla.methods.fusion.fit",
     "HttpReranker": "vizsla.scorers.http",
     "Index": "vizsla.base.index",
@@ -104,9 +112,11 @@ _PUBLIC = {
     "Scorer": "vizsla.base.scorer",
     "shards": "vizsla.compose.shards",
     "sidr": "vizsla.methods.sidr.model",
+    "signal": "vizsla.compose.signal",
     "sweep": "vizsla.evaluation.sweep",
     "tfidf": "vizsla.methods.tfidf",
     "tokens": "vizsla.methods.tokens.model",
+    "typo_tolerant": "vizsla.methods.typo_tolerant",
     "where": "vizsla.data.conditions",
     "xrlinear": "vizsla.methods.xrlinear.build",
 }

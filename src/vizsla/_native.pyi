@@ -84,6 +84,19 @@ def csv_rows(block: bytes, position: int, line: int, *, separator: str, quotes: 
     Reads records up to the end or to one that is odd: rows, where and on which line each begins, and where it stopped.
     """
 
+def html_text(page: str) -> str:
+    """
+    The text of a page, headings between \\x02 and their level and \\x03, named references that are not resolved behind \\x1a.
+    """
+
+class NearDuplicates:
+    def __init__(self, similarity: float) -> None: ...
+
+    def add(self, texts: list) -> Annotated[NDArray[numpy.uint32], dict(shape=(None,))]:
+        """
+        For every text, the number of the first one that it resembles, counted over all calls.
+        """
+
 def pair_dots(queries: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)], rows: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], vectors: Annotated[NDArray, dict(shape=(None, None), order='C', device='cpu', writable=False)], low: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, step: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, items: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> object:
     """
     The inner product of each query row with its vector, as bytes of float32.
@@ -138,6 +151,27 @@ class EntryTable:
 
     def items(self) -> tuple[Annotated[NDArray[numpy.uint8], dict(shape=(None,))], Annotated[NDArray[numpy.int64], dict(shape=(None,))]]:
         """Bytes and offsets of the items that were numbered as they came."""
+
+def fuzzy_build(bytes: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> tuple:
+    """
+    Letters, starts, numbers and signatures: what FuzzyWords finds the neighbors of words by.
+    """
+
+class FuzzyWords:
+    def __init__(self, bytes: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], letters: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], starts: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], numbers: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], signatures: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None: ...
+
+    def near(self, word: str, most: int) -> list[tuple]:
+        """
+        The words within `most` edits, with their distances: the nearest first, then by number.
+        """
+
+class Completions:
+    def __init__(self, bytes: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None: ...
+
+    def find(self, prefix: str, k: int, typos: bool) -> list[tuple]:
+        """
+        The heaviest strings that begin with the prefix, then with one that is an edit away, and their edits.
+        """
 
 def checksum(bytes: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], seed: int = 0) -> int:
     """XXH64 of the bytes."""
@@ -257,6 +291,11 @@ class NgramLookup:
 
 def invert(offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], terms: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], term_count: int, gains: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], norms: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> tuple:
     """Rows of weighted terms as inverted lists: offsets, items, impacts."""
+
+def join_fields(offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], terms: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], counts: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], term_count: int, fields: int) -> tuple:
+    """
+    Rows of fields as rows of items: offsets, terms, and a count in halves for each field.
+    """
 
 def row_sums(offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], values: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> Annotated[NDArray[numpy.float64], dict(shape=(None,))]:
     """The sum of each row's values."""

@@ -70,6 +70,24 @@ class ScorerError(VizslaError):
         self.wait_s, self.answered, self.sent = wait_s, answered, sent
 
 
+class ServiceError(VizslaError):
+    """A service answered with an error, or not at all, for a reason that may pass.
+
+    Parameters
+    ----------
+    message : str
+        What happened.
+    status : int
+        The HTTP status; 0 without an answer.
+    wait_s : float, optional
+        How many seconds to wait before the next attempt, where the service said so.
+    """
+
+    def __init__(self, message: str, status: int = 0, *, wait_s: float | None = None):
+        super().__init__(message)
+        self.status, self.wait_s = status, wait_s
+
+
 class MissingExtraError(VizslaError, ImportError):
     """A feature needs a package that is not installed; the message gives the command that installs it."""
 
@@ -93,7 +111,7 @@ class RecipeError(InputError):
     """A retriever cannot be built from its recipe: it has none, or a live object or a member is missing."""
 
 
-MOST = 2**63 - 1
+MAX_NATIVE_INT = 2**63 - 1
 """The largest whole number that native code takes."""
 
 
@@ -111,7 +129,7 @@ def check_positive(name: str, value: int) -> int:
         raise InputError(f"`{name}` must be a whole number above 0. Got {value!r}.") from None
     if whole is None or whole < 1:
         raise InputError(f"`{name}` must be a whole number above 0. Got {value!r}.")
-    if whole > MOST:
+    if whole > MAX_NATIVE_INT:
         got = f"{value!r}" if whole < 10**24 else f"one of {whole.bit_length():,} bits"
         raise InputError(f"`{name}` must be a whole number below 2^63. Got {got}.")
     return whole

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 BoolArray = NDArray[np.bool_]
 Uint8Array = NDArray[np.uint8]
+Uint32Array = NDArray[np.uint32]
 Uint64Array = NDArray[np.uint64]
 Int32Array = NDArray[np.int32]
 Int64Array = NDArray[np.int64]

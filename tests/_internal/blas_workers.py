@@ -14,7 +14,7 @@ from vizsla._internal.blas import loaded_pool
 from vizsla.base.retriever import Retriever
 from vizsla.methods.bm25 import bm25
 from vizsla.methods.cur import adacur, anncur, residual_cur, score_anchors
-from vizsla.scorers.function import FunctionScorer
+from vizsla.scorers.text import FunctionScorer
 
 WORKERS = 2
 ITEMS = {str(number): f"word{number} word{number % 7}" for number in range(700)}

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from vizsla import bm25
-from vizsla.artifacts.inspect import MOST_ROWS, WIDTH, inspect, parameter_lines
+from vizsla.artifacts.inspect import MAX_LINE_CHARS, MAX_TABLE_ROWS, inspect, parameter_lines
 from vizsla.methods.pefa import pefa_xs
 
 WORDS = ["fig", "pear", "plum", "tree", "leaf", "root", "bark", "seed", "stem", "bud"]
@@ -19,7 +19,7 @@ def test_the_trials_of_a_pefa_are_a_table(tmp_path):
     moved = pefa_xs(bm25(items), clicks)
     assert moved.choice is not None
     lines = str(inspect(moved.save(tmp_path / "pefa"))).splitlines()
-    assert max(map(len, lines[1:])) <= WIDTH + 20  # the first names the folder, however long its path
+    assert max(map(len, lines[1:])) <= MAX_LINE_CHARS + 20  # the first names the folder, however long its path
     begin = next(number for number, line in enumerate(lines) if line.startswith("  choice: chosen of"))
     chosen = moved.choice.chosen
     assert lines[begin + 1].split()[:2] == list(chosen)[:2]
@@ -45,9 +45,9 @@ def test_no_line_is_endless():
         "uneven": [{"a": "z" * 99}, {"b": json.loads("[1, 2]")}],
     }
     lines = parameter_lines(endless)
-    assert max(map(len, lines)) <= WIDTH
+    assert max(map(len, lines)) <= MAX_LINE_CHARS
     assert any("(10,000 characters)" in line for line in lines) and any("(5,000 entries)" in line for line in lines)
-    assert f"  … and {1000 - MOST_ROWS:,} more; JSON has all of them" in lines
+    assert f"  … and {1000 - MAX_TABLE_ROWS:,} more; JSON has all of them" in lines
 
 
 CHOICE = {"measure": "MRR@10", "cold": 4, "warm": 9, "best": 2}

@@ -42,6 +42,7 @@ COMMANDS = {
             "--stop-words english": {"analyzer": lambda found: found("the figs") == ["figs"]},
             "--stem english": {"analyzer": lambda found: found("the figs") == ["the", "fig"]},
             "--chars": {"analyzer": lambda found: len(found("figs")) > 1},
+            "--typos": {},  # of what was built: see test_typos_and_completion
         },
     ),
     "index tokens": (
@@ -100,7 +101,7 @@ COMMANDS = {
     "adapt pefa-max": (ON_DENSE, "adapt:VARIANTS.pefa-max", {}),
     "adapt pefa-xl": (ON_DENSE, "adapt:VARIANTS.pefa-xl", {}),
     "split": (ON_CLICKS, "split:Dataset.split", {"--after 2024-05-01": {"after": "2024-05-01", "by": "time"}}),
-    "convert": (["{items}", "{new}"], "convert:write_dataset", {}),
+    "convert dataset": (["{items}", "{new}"], "convert_dataset:write_dataset", {}),
     "eval": (
         ["mine={bm25}", "{items}", "--queries", "{queries}", "--qrels", "{qrels}"],
         "eval:evaluate",
@@ -121,5 +122,5 @@ ELSEWHERE = {
     "help", "queries", "clicks", "qrels", "output", "overwrite", "bundle_model", "copy_model", "plot", "json",
     "markdown", "trec", "plot_bytes", "per_query", "differences", "int8", "encoder", "bytes", "model", "id",
     "text", "title", "meta", "keep_texts", "format", "separator", "encoding", "on_error", "rejected",
-    "click_columns", "passage_words", "overlap_words", "dangling",
+    "click_columns", "passage_size", "passage_overlap", "passage_min", "passage_unit", "dedupe", "dangling",
 }  # fmt: skip

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from importlib import import_module
 
@@ -135,7 +136,7 @@ def test_the_table_of_the_terminal_has_every_hit(files, capsys, monkeypatch):
         ["eval", "{bm25}", "{items}"],
         ["remove", "{bm25}", "-o", "{new}"],
         ["remove", "{bm25}", "nobody", "-o", "{new}"],
-        ["convert", "nowhere.jsonl", "{new}"],
+        ["convert", "dataset", "nowhere.jsonl", "{new}"],
         ["index", "bm25", "{items}", "--b", "7", "-o", "{new}"],
         ["index", "bm25", "{items}", "--language", "english", "--stem", "english", "-o", "{new}"],
         ["index", "dense", "{items}", "--ef", "3", "-o", "{new}"],
@@ -302,3 +303,27 @@ def test_the_terminal_shows_as_many_hits_as_were_asked_for(tmp_path, capsys, mon
     assert main(["search", str(tmp_path / "saved"), "fig", "-k", str(k), *shown]) == 0
     printed = capsys.readouterr().out
     assert [f"item-{number:02}" in printed for number in range(30)] == [number < k for number in range(30)]
+
+
+def test_pages_have_offsets_facets_orders_groups_and_highlights(ask, files, capsys):
+    options = ("fig", "-k", 1, "--offset", 1, "--sort", "price:desc", "--facets", "brand,price:2")
+    (page,) = ask(*options, "--highlight", "brand")
+    assert [(hit["id"], hit["rank"], hit["highlights"]) for hit in page["hits"]] == [("b", 2, {"brand": []})]
+    assert page["total"] == 3 and page["facets"]["brand"]["values"] == [
+        {"value": "x", "count": 2},
+        {"value": "y", "count": 1},
+    ]
+    (groups,) = ask("fig", "--distinct", "brand", "--explain")
+    assert groups["groups"] == 2 and [hit["more"] for hit in groups["hits"]] == [1, 0]
+    assert groups["hits"][0]["why"]["score"] == pytest.approx(groups["hits"][0]["score"])
+    assert main(["search", str(files / "bm25"), *map(str, options)]) == 0
+    said = capsys.readouterr().out
+    assert "3 found" in said and "brand: x (2), y (1)" in said and "2  " in said
+
+
+def test_a_pipe_that_nothing_writes_to_is_refused(tmp_path, capsys):
+    tokens({"a": "fig", "b": "pear"}).save(tmp_path / "search")
+    os.mkfifo(tmp_path / "pipe")
+    asked = ["remove", str(tmp_path / "search"), "--from", str(tmp_path / "pipe"), "-o", str(tmp_path / "out")]
+    assert main(asked) == 2
+    assert "Got " in capsys.readouterr().err and not (tmp_path / "out").exists()

@@ -107,7 +107,7 @@ def test_inspect_and_check(built, capsys):
 
 @pytest.mark.parametrize("to", ["beir", "jsonl", "parquet", "trec"])
 def test_convert_and_read_again(data, tmp_path, to, capsys):
-    assert main(["convert", str(data), str(tmp_path / to), "--to", to]) == 0
+    assert main(["convert", "dataset", str(data), str(tmp_path / to), "--to", to]) == 0
     if to != "trec":
         assert main(["index", "bm25", str(_items_of(tmp_path / to)), "-o", str(tmp_path / "again")]) == 0
         assert main(["search", str(tmp_path / "again"), "pear"]) == 0

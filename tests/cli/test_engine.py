@@ -1,11 +1,14 @@
 """The verb `vizsla engine`: files in, answers out, and what is wrong in one line."""
 
+import io
 import json
 
 import pytest
 
 from vizsla.cli import main
 from vizsla.engine.engine import Engine
+
+CLICKS = '{"query": "sweet", "item": "fig", "weight": 2}\n{"query": "sour", "item": "plum", "time": 5.5}\n'
 
 
 @pytest.fixture
@@ -50,6 +53,18 @@ def test_deletions_and_clicks_are_stored(shop, capsys):
     assert main(["engine", "delete", "shop", "nothing", "--missing-ok"]) == 0
     assert main(["engine", "delete", "shop", "nothing"]) == 2
     assert "'nothing', which is none" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("log", ["query,item\nsweet,fig\nsour,plum\n", CLICKS])
+def test_clicks_are_read_from_standard_input_and_from_jsonl(shop, capsys, monkeypatch, log):
+    monkeypatch.setattr("sys.stdin", io.StringIO(log))
+    assert main(["engine", "click", "shop", "--clicks", "-"]) == 0
+    (shop.parent / "clicks.jsonl").write_text(CLICKS)
+    assert main(["engine", "click", "shop", "--clicks", "clicks.jsonl"]) == 0
+    assert capsys.readouterr().out.count("2 clicks stored") == 2
+    (shop.parent / "clicks.jsonl").write_text(CLICKS + '{"query": "sweet"}\n')
+    assert main(["engine", "click", "shop", "--clicks", "clicks.jsonl"]) == 2
+    assert 'clicks.jsonl, line 3: expected an object with "query"' in capsys.readouterr().err
 
 
 def test_maintenance_goes_through(shop, capsys):

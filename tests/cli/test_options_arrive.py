@@ -124,8 +124,11 @@ READING = {
     "--encoding": ("encoding", "latin-1"),
     "--on-error": ("on_error", "skip"),
     "--rejected": ("rejected", "left-out.txt"),
-    "--passage-words": ("passage_words", 77),
-    "--overlap-words": ("overlap_words", 7),
+    "--passage-size": ("passage_size", 77),
+    "--passage-overlap": ("passage_overlap", 7),
+    "--passage-min": ("passage_min", 3),
+    "--passage-unit": ("passage_unit", "characters"),
+    "--dedupe": ("dedupe", "near"),
 }
 OPENED = [
     "index bm25",
@@ -134,7 +137,7 @@ OPENED = [
     "train xrlinear",
     "train tokens",
     "split",
-    "convert",
+    "convert dataset",
     "eval",
     "compare",
 ]

@@ -38,6 +38,8 @@ from vizsla.methods.sidr.train_sidr import train_sidr
 from vizsla.methods.tokens.model import tokens
 from vizsla.methods.tokens.train_tokens import train_tokens
 from vizsla.methods.xrlinear.build import xrlinear
+from vizsla.serve.mcp_tools import serve_mcp
+from vizsla.serve.run import serve
 
 MIRRORED = {
     "index bm25": [bm25],
@@ -63,7 +65,9 @@ MIRRORED = {
     "sweep": [sweep, evaluate],
     "compose": [learn_fusion],
     "split": [Dataset.split],
-    "convert": [write_dataset],
+    "serve": [serve],
+    "mcp": [serve_mcp],
+    "convert dataset": [write_dataset],
     "export onnx": [SentenceEncoder, check_sample, quantize, export_onnx],
 }  # fmt: skip
 """The functions that stand behind the options of each verb."""
@@ -77,22 +81,22 @@ NOT_OPTIONS = {
     "eval": {"k", "name"},
     "compare": {"k"},
     "sweep": {"k", "name"},
-    "convert": {"overwrite"},
+    "convert dataset": {"overwrite"},
     "export onnx": {"batch", "device", "download", "normalize", "overwrite"},
 }  # fmt: skip
 """Parameters that the command line leaves out, or has an option of its own for."""
-OTHER_DEFAULTS = {("index anchors", "storage"), ("train jpq", "handicap"), ("train jpq", "recodings")}
+OTHER_DEFAULTS = {("index anchors", "storage"), ("train jpq", "clicked_margin"), ("train jpq", "reassignments")}
 CHOICES = {
     "variant": "vizsla.methods.bm25_statistics:VARIANTS",
     "representation": "vizsla.methods.xrlinear.tree:REPRESENTATIONS",
     "click_weights": "vizsla.methods.xrlinear.build:CLICK_WEIGHTS",
-    "weights": "vizsla.methods.xrlinear.build:WEIGHTS",
+    "weights": "vizsla.indexes.tree:WEIGHT_BYTES",
     "stage": "vizsla.methods.jpq.settings:STAGES",
     "test": "vizsla.evaluation.significance:TESTS",
     "basis": "vizsla.methods.cur.residual:BASES",
     "storage": "vizsla.methods.cur.factors:STORAGES",
     "form": "vizsla.scorers.pair_models:FORMS",
-    "index": "vizsla.indexes.factory:DENSE",
+    "index": "vizsla.indexes.factory:DENSE_MODULES",
 }
 LOSSES = {"train xrlinear": "vizsla.methods.xrlinear.matchers:LOSSES"}
 LISTED = {
@@ -128,7 +132,7 @@ def test_an_option_is_as_its_parameter(verb):
         parameter = known[name]
         assert action.default is argparse.SUPPRESS, f"{name}: what is not given is left to the function"
         default = parameter.default
-        if (verb, name) not in OTHER_DEFAULTS and default not in (None, "") and default is not False:
+        if (verb, name) not in OTHER_DEFAULTS and default not in (None, "", ()) and default is not False:
             shown = {True: "yes"}.get(default) if isinstance(default, bool) else None
             shown = shown or (f"{default:g}" if isinstance(default, int | float) else None)
             shown = shown or (default if isinstance(default, str) else None)
@@ -171,7 +175,7 @@ def test_reading_options_are_those_of_open_dataset():
     names = {*inspect.signature(open_dataset).parameters} - {"source", "queries", "clicks", "qrels", "click_columns"}
     assert names <= {*actions}
     assert {*actions["on_error"].choices} == {"raise", "warn", "skip"}
-    assert "(default: 200)" in actions["passage_words"].help and "(default: utf-8)" in actions["encoding"].help
+    assert "(default: 200)" in actions["passage_size"].help and "(default: utf-8)" in actions["encoding"].help
 
 
 def test_every_verb_with_declared_options_is_listed():

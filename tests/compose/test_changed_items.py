@@ -10,15 +10,16 @@ from vizsla.core.catalog import Item
 from vizsla.data.dataset import Dataset
 from vizsla.encoders.lsa import LsaEncoder
 from vizsla.errors import InputError
-from vizsla.learning.clicks import UNIT
+from vizsla.learning.clicks import WEIGHT_UNITS
 from vizsla.methods.bm25 import bm25
 from vizsla.methods.cold_items import cold_item_boost
 from vizsla.methods.dense import dense
 from vizsla.methods.jpq.train_jpq import jpq
-from vizsla.methods.pefa import pefa_xl
+from vizsla.methods.pefa import pefa_xl, pefa_xs
 from vizsla.methods.tfidf import tfidf
 from vizsla.methods.tokens.model import tokens
-from vizsla.scorers.function import FunctionScorer
+from vizsla.methods.typo_tolerant import typo_tolerant
+from vizsla.scorers.text import FunctionScorer
 
 NEW = {"new 1": "a fig and a quince", "new 2": "stones in the river", "new 3": "a fig and a quince"}
 PARTS = {}
@@ -29,12 +30,15 @@ def part(name):
         encoder = LsaEncoder.fit(ITEMS.values(), dim=16)
         with pytest.warns():  # one item has no text
             log = Dataset.of(ITEMS, queries=CLICKED, clicks=CLICKS)
-        how = {"bytes": 4, "rounds": 2, "share": 0.5, "epochs": 1, "stop": 1}
+        how = {"bytes": 4, "rounds": 2, "click_loss_weight": 0.5, "epochs": 1, "stop": 1}
         PARTS.update(
             words=tfidf(ITEMS), tokens=tokens(ITEMS), new=cold_item_boost(log),
             jpq=jpq(dense(ITEMS, encoder), log, **how),
-            flat=dense(ITEMS, encoder), bm25=bm25(ITEMS), codes=dense(ITEMS, encoder, index="pq", bytes=4, rounds=2),
+            flat=dense(ITEMS, encoder), graph=dense(ITEMS, encoder, index="hnsw"),
+            bm25=bm25(ITEMS), codes=dense(ITEMS, encoder, index="pq", bytes=4, rounds=2),
         )  # fmt: skip
+        PARTS["typos"] = typo_tolerant(PARTS["bm25"])
+        PARTS["moved"] = pefa_xs(PARTS["flat"], log, weight=0.4)
         PARTS["voted"] = pefa_xl(PARTS["codes"], log, weight=0.4, neighbors=5, votes="mean", near=0.0, threshold=0.0)
     return PARTS[name]
 
@@ -48,6 +52,8 @@ COMPOSED = {
     "scaled": lambda get: get("jpq").scaled("exp", slope=0.5),
     "past queries that vote": lambda get: get("voted"),
     "a sum with votes": lambda get: get("voted").normalized("zscore") + get("codes").normalized("zscore"),
+    "vectors and words": lambda get: get("flat").normalized("zscore") + get("bm25").normalized("zscore"),
+    "moved vectors": lambda get: (get("moved") | get("words")) >> get("flat"),
     "one part twice": lambda get: 0.5 * get("words") + 0.25 * (get("words") % 9),
 }
 
@@ -91,7 +97,7 @@ def _leaves(composed):
 
 
 def test_parts_that_take_none_are_named():
-    for other, named in (("bm25", "Bm25"), ("flat", "'flat'")):
+    for other, named in (("typos", "TypoTolerant"), ("graph", "'hnsw'")):
         mixed = part("words").normalized() + part(other).normalized()
         with pytest.raises(InputError, match=named):
             mixed.with_items(NEW)
@@ -114,6 +120,10 @@ def test_misuse_is_said():
     with pytest.raises(InputError, match="must be left"):
         composed.without_items(list(ITEMS))
     assert composed.without_items([])(QUERIES, 5) == composed(QUERIES, 5)
+    with pytest.raises(InputError, match="`unknown` must"):
+        composed.without_items(["nobody"], unknown="skip")
+    ignoring = composed.without_items(["nobody", next(iter(ITEMS))], unknown="ignore")
+    assert ignoring(QUERIES, 5) == composed.without_items([next(iter(ITEMS))])(QUERIES, 5)
 
 
 def test_votes_for_items_that_went_are_gone():
@@ -130,7 +140,9 @@ def test_votes_for_items_that_went_are_gone():
 
 def voted_clicks():
     log, items = part("voted").log, part("voted").items
-    return list(zip(log.take_queries(log.rows), items.take(log.items), (log.units / UNIT).tolist(), strict=True))
+    return list(
+        zip(log.take_queries(log.rows), items.take(log.items), (log.units / WEIGHT_UNITS).tolist(), strict=True)
+    )
 
 
 def test_a_union_forgets_what_either_side_knows():
@@ -157,5 +169,9 @@ def test_from_the_shell(tmp_path, capsys):
     (tmp_path / "new.tsv").write_text("id\ttext\n" + "".join(f"{id}\t{text}\n" for id, text in NEW.items()))
     main(["add", str(tmp_path / "sum"), str(tmp_path / "new.tsv"), "-o", str(tmp_path / "more")])
     assert "3 added" in capsys.readouterr().out
-    main(["remove", str(tmp_path / "more"), *NEW, "-o", str(tmp_path / "back")])
+    assert main(["remove", str(tmp_path / "more"), "nobody", "nothing", *NEW, "-o", str(tmp_path / "back")]) != 0
+    assert "'nobody'" in capsys.readouterr().err
+    command = ["remove", str(tmp_path / "more"), "nobody", *NEW, "--unknown", "ignore", "-o", str(tmp_path / "back")]
+    main(command)
+    assert "3 removed" in capsys.readouterr().out
     assert vizsla.load(tmp_path / "back")(QUERIES, 5) == COMPOSED["sum"](part)(QUERIES, 5)

@@ -9,8 +9,8 @@ from tests.support.table_retriever import TableRetriever
 from vizsla import load
 from vizsla.base.encoder import FunctionEncoder
 from vizsla.compose.budgeted import rerank
+from vizsla.compose.operators import Rerank
 from vizsla.compose.parser import parse
-from vizsla.compose.rerank import Rerank
 from vizsla.compose.shards import shards
 from vizsla.errors import CompositionError, FormatError
 from vizsla.methods.cur import adacur, score_anchors
@@ -57,7 +57,7 @@ def test_a_composition_string_is_refused_alike(form):
 
 def test_what_was_saved_with_such_a_cut_is_refused_on_loading(tmp_path, monkeypatch):
     with monkeypatch.context() as older:
-        older.setattr("vizsla.compose.rerank.check_uncut", lambda scorer: None)
+        older.setattr("vizsla.compose.operators.check_uncut", lambda scorer: None)
         (A >> (1 * (B % 5))).save(tmp_path / "older")
     with pytest.raises(FormatError, match="`% 5` inside of it would be ignored"):
         load(tmp_path / "older")

@@ -12,7 +12,7 @@ from vizsla.data.dataset import Dataset
 from vizsla.errors import InputError
 from vizsla.methods.fusion import fuse
 from vizsla.methods.pefa import pefa_xl
-from vizsla.scorers.function import FunctionScorer
+from vizsla.scorers.text import FunctionScorer
 
 ITEMS = [f"i{number}" for number in range(8)]
 INF = np.inf

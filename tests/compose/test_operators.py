@@ -6,7 +6,7 @@ import pytest
 
 from tests.support.table_retriever import TableRetriever
 from vizsla.errors import CompositionError
-from vizsla.scorers.function import FunctionScorer
+from vizsla.scorers.text import FunctionScorer
 from vizsla.scorers.wrappers import Budget
 
 ITEMS = ["a", "b", "c", "d", "e"]

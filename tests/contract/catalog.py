@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import random
 
+from vizsla.core.catalog import Item
+
 WORDS = [
     "fig",
     "pear",
@@ -36,6 +38,14 @@ def make_items(count: int = 60, seed: int = 7) -> dict[str, str]:
 
 
 ITEMS = make_items()
+
+
+def titled_items() -> list[Item]:
+    """Return the items with their first words as titles, and their lengths; joined, their texts are the same."""
+    split = ((item, text.split()) for item, text in ITEMS.items())
+    return [Item(item, " ".join(words[2:]), " ".join(words[:2]), {"words": len(words)}) for item, words in split]
+
+
 QUERIES = [
     "fig",
     "pear apple",

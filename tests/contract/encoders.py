@@ -24,6 +24,7 @@ from vizsla.encoders.precomputed import PrecomputedEncoder
 from vizsla.encoders.token_table import TokenTable
 from vizsla.methods.bm25 import bm25
 from vizsla.methods.dense import dense
+from vizsla.methods.typo_tolerant import typo_tolerant
 from vizsla.text.analyzers import Analyzer, AnyLanguage
 from vizsla.text.bag_of_words import BagOfWords
 from vizsla.text.ngrams import NgramTfidf
@@ -66,6 +67,10 @@ def _precomputed(texts: list[str] = TEXTS, dtype: Any = np.float32, factor: floa
 
 def _bag(**options: Any) -> Encoder:
     return BagOfWords.fit(ITEMS.values(), Analyzer(**options))[0]
+
+
+def _tolerant(texts: list[str] = TEXTS, stem: str | None = None) -> Encoder:
+    return typo_tolerant(bm25(texts, analyzer=Analyzer(stem=stem))).encoder
 
 
 def _mixed(variant: str = "lucene", languages: tuple[str, ...] = ("english", "german")) -> Encoder:
@@ -155,6 +160,9 @@ ENCODERS: dict[str, EncoderCase] = {
     ),
     "words of several languages": EncoderCase(
         _mixed, _settings(_mixed, {"variant": "atire"}, {"languages": ("english", "french")}), half_pairs=True
+    ),
+    "words with typos": EncoderCase(
+        _tolerant, _settings(_tolerant, {"stem": "english"}, {"texts": TEXTS[:-1]}), half_pairs=True
     ),
     "n-grams": EncoderCase(
         _ngrams,

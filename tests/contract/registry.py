@@ -15,13 +15,15 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from tests.contract.catalog import CLICKED, CLICKS, ITEMS, QUERIES
+from tests.contract.catalog import CLICKED, CLICKS, ITEMS, QUERIES, titled_items
 from vizsla.base.encoder import Encoder
 from vizsla.base.index import Index
 from vizsla.base.retriever import Retriever
 from vizsla.base.scorer import Scorer
+from vizsla.compose.adjustments import adjust
 from vizsla.compose.budgeted import rerank
 from vizsla.compose.shards import shards
+from vizsla.compose.signal import signal
 from vizsla.core.catalog import Item
 from vizsla.core.strings import Strings
 from vizsla.data.dataset import Dataset
@@ -51,13 +53,14 @@ from vizsla.methods.sidr.model import sidr
 from vizsla.methods.tfidf import tfidf
 from vizsla.methods.tokens.model import tokens
 from vizsla.methods.tokens.train_tokens import train_tokens
+from vizsla.methods.typo_tolerant import typo_tolerant
 from vizsla.methods.xrlinear.build import xrlinear
 from vizsla.methods.xrlinear.model import XrLinear
 from vizsla.scorers.cache import ScoreCache
 from vizsla.scorers.cross_encoder import CrossEncoder
-from vizsla.scorers.function import FunctionScorer
 from vizsla.scorers.lazy_vectors import LateParametric
 from vizsla.scorers.pair_models import PairModel, StoredPairModel
+from vizsla.scorers.text import FunctionScorer
 from vizsla.scorers.wrappers import Budget, Retrying
 from vizsla.text.analyzers import Analyzer, AnyLanguage
 from vizsla.text.bag_of_words import BagOfWords
@@ -107,6 +110,21 @@ def _described() -> Retriever:
         return bm25(Dataset.of(items, keep_texts=True))
 
 
+ADJUSTMENTS = {
+    "synonyms": ["fig, quince^0.5", "leaf => tree"],
+    "signals": [{"field": "words", "weight": 0.1}],
+    "rules": [
+        {"pattern": "plum", "boost": "words > 5", "by": 0.5},
+        {"query": "fig", "pin": ["twin 2"], "ban": ["twin 1"]},
+    ],
+}
+
+
+@cache
+def _fielded() -> Dataset:
+    return Dataset.of(titled_items())
+
+
 @cache
 def _bm25(variant: str = "lucene") -> Retriever:
     return bm25(ITEMS, variant=variant)
@@ -151,9 +169,9 @@ def _learned_tokens() -> Retriever:
 
 
 @cache
-def _jpq(bits: int = 8, handicap: float = 0.0) -> Retriever:
-    how: dict[str, Any] = {"bytes": 4, "bits": bits, "share": 0.5, "epochs": 2, "batch": 16, "stop": 2}
-    return jpq(dense(ITEMS, _lsa()), _log(), handicap=handicap, **how)
+def _jpq(bits: int = 8, clicked_margin: float = 0.0) -> Retriever:
+    how: dict[str, Any] = {"bytes": 4, "bits": bits, "click_loss_weight": 0.5, "epochs": 2, "batch": 16, "stop": 2}
+    return jpq(dense(ITEMS, _lsa()), _log(), clicked_margin=clicked_margin, **how)
 
 
 def training_state() -> TrainingState:
@@ -190,8 +208,16 @@ RETRIEVERS: dict[str, RetrieverCase] = {
     **{f"bm25 {v}": RetrieverCase(lambda v=v: _bm25(v)) for v in ("lucene", "robertson", "atire", "bm25l", "bm25+")},
     "bm25 stemmed": RetrieverCase(lambda: bm25(ITEMS, analyzer=Analyzer(stem="english", stop_words="english"))),
     "bm25 of two languages": RetrieverCase(lambda: bm25(ITEMS, analyzer=AnyLanguage(["english", "german"]))),
+    "bm25 of fields": RetrieverCase(lambda: bm25(_fielded(), fields={"title": 3, "text": 1})),
+    "bm25 of fields, bm25+": RetrieverCase(
+        lambda: bm25(_fielded(), fields={"title": 3, "text": 1}, variant="bm25+", analyzer=Analyzer())
+    ),
     "bm25 characters": RetrieverCase(lambda: bm25(ITEMS, analyzer=Analyzer(kind="chars"))),
     "bm25 with details": RetrieverCase(_described),
+    "typo-tolerant bm25": RetrieverCase(lambda: typo_tolerant(_bm25())),
+    "typo-tolerant bm25 of two languages": RetrieverCase(
+        lambda: typo_tolerant(bm25(ITEMS, analyzer=AnyLanguage(["english", "german"])))
+    ),
     "tokens": RetrieverCase(lambda: tokens(ITEMS)),
     "token pieces": RetrieverCase(lambda: tokens(ITEMS, analyzer=pieces())),
     "sidr overlap": RetrieverCase(lambda: tokens(ITEMS, analyzer=pieces()).with_table(sidr_encoder())),
@@ -213,7 +239,7 @@ RETRIEVERS: dict[str, RetrieverCase] = {
     "pefa-xl bm25": RetrieverCase(lambda: _pefa_xl(_bm25()), exact=False),
     "jpq": RetrieverCase(lambda: _jpq()),
     "jpq 4 bits": RetrieverCase(lambda: _jpq(bits=4)),
-    "jpq held back": RetrieverCase(lambda: _jpq(handicap=0.5)),
+    "jpq held back": RetrieverCase(lambda: _jpq(clicked_margin=0.5)),
     "pefa-xl jpq": RetrieverCase(lambda: _pefa_xl(_jpq()), exact=False),
     "dense hnsw": RetrieverCase(lambda: dense(ITEMS, _lsa(), index="hnsw", M=4, ef=12), exact=False),
     "dense guarded": RetrieverCase(lambda: dense(ITEMS, _lsa(), guarded=True)),
@@ -225,6 +251,8 @@ RETRIEVERS: dict[str, RetrieverCase] = {
     "pefa-xl pq": RetrieverCase(lambda: _pefa_xl(dense(ITEMS, _lsa(), index="pq", bytes=8)), exact=False),
     "dense ivf": RetrieverCase(lambda: dense(ITEMS, _lsa(), index="ivf", lists=6), exact=False),
     "cold items": RetrieverCase(lambda: cold_item_boost(_log()), always=True),
+    "signal": RetrieverCase(lambda: signal(_fielded(), "words", shape="log"), always=True),
+    "adjusted": RetrieverCase(lambda: adjust(bm25(_fielded()), ADJUSTMENTS), exact=False),
     "sum that lifts": RetrieverCase(lambda: _bm25().scaled() + 0.5 * cold_item_boost(_log()), exact=False),
     "sum": RetrieverCase(lambda: 0.7 * _bm25() + 0.3 * bm25(ITEMS, b=0.0), exact=False),
     "normalized": RetrieverCase(lambda: _bm25().normalized("minmax"), exact=False),
@@ -239,6 +267,10 @@ RETRIEVERS: dict[str, RetrieverCase] = {
         always=True,
     ),
     "cut": RetrieverCase(lambda: _bm25() % 5, exact=False),
+    "confident": RetrieverCase(lambda: _bm25().with_confidence(_log())),
+    "confident sum": RetrieverCase(
+        lambda: (_bm25().normalized() + _lsa_search().normalized()).with_confidence(_log()), exact=False
+    ),
     "shards": RetrieverCase(lambda: shards([bm25(part, statistics=statistics()) for part in _thirds()])),
     "adacur": RetrieverCase(
         lambda: adacur(_lsa_search(), anchors(), first=_bm25(), budget=20, rounds=4, epsilon=0.2),

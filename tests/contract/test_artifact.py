@@ -33,6 +33,7 @@ from vizsla.base.queries import Queries
 from vizsla.core.candidates import Candidates
 from vizsla.core.strings import Strings
 from vizsla.errors import FormatError, InputError
+from vizsla.text.completion import Completer
 
 ARTIFACTS = {
     **{name: (lambda make=case.make: (make(), lambda r: r(QUERIES, k=9))) for name, case in RETRIEVERS.items()},
@@ -44,6 +45,10 @@ ARTIFACTS = {
     "item metadata": lambda: (
         catalog_details(),
         lambda d: [(d.of(number), d.text(number)) for number in range(d.count)],
+    ),
+    "completer": lambda: (
+        Completer.from_weights({text: number % 7 for number, text in enumerate(ITEMS.values())}),
+        lambda complete: [complete(query, 20) for query in ("", "a", *QUERIES)],
     ),
     "statistics": lambda: (statistics(), lambda s: s),
     "vectors": lambda: (item_vectors(), lambda v: (list(v.ids), v.rows.tolist(), v.fingerprint)),

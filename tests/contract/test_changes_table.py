@@ -39,6 +39,8 @@ def _named(cell):
 
 def named(retriever):
     """Return what the page calls this retriever."""
+    if retriever.kind == "bm25" and (retriever.fields or retriever.statistics.documents > len(retriever.items)):
+        return "bm25 fields"
     inner = getattr(retriever, "index", None)
     kind = getattr(inner, "kind", "")
     if retriever.kind == "dense" or (retriever.kind == "pefa-xs" and kind == "pq"):
@@ -62,7 +64,7 @@ def said(retriever):
         items = [all(each) for each in zip(*(said(part)[:2] for part in below), strict=True)]
         return [*items, takes(retriever, "with_clicks")]
     row = table()[named(retriever)]
-    return [*said(below)[:2], row[2]] if retriever.kind == "pefa-xl" else row
+    return [*said(below)[:2], row[2]] if named(retriever) in ("pefa-xl", "pefa-xs") else row
 
 
 @pytest.mark.parametrize("name", RETRIEVERS)

@@ -20,7 +20,7 @@ from vizsla.methods.bm25 import bm25
 from vizsla.methods.cur import adacur, anncur, residual_cur
 from vizsla.methods.tfidf import tfidf
 from vizsla.scorers.cache import ScoreCache
-from vizsla.scorers.function import FunctionScorer
+from vizsla.scorers.text import FunctionScorer
 from vizsla.scorers.wrappers import Budget, Retrying
 
 EVERYTHING = len(ITEMS)

@@ -14,10 +14,10 @@ import weakref
 import numpy as np
 import pytest
 
-from tests.contract.catalog import CLICKED, CLICKS, ITEMS, QUERIES
+from tests.contract.catalog import CLICKED, CLICKS, ITEMS, QUERIES, titled_items
 from tests.contract.registry import RETRIEVERS, anchors
 from vizsla import load
-from vizsla.base.recipe import BUILDERS, FOLDERS, UNKEPT, Recipe, _builder
+from vizsla.base.recipe import BUILDERS, PATH_SETTINGS, UNSAVED_ARGUMENTS, Recipe, _builder
 from vizsla.data.dataset import Dataset
 from vizsla.errors import FormatError, InputError, RecipeError
 from vizsla.methods.bm25 import bm25
@@ -37,7 +37,7 @@ COUNTS_CLICKED_QUERIES = ("tfidf", "tfidf cut", "pefa-xs tfidf", "pefa-xs tfidf 
 
 def dataset() -> Dataset:
     with warnings.catch_warnings(action="ignore"):  # one item has no text
-        return Dataset.of(ITEMS, queries=CLICKED, clicks=CLICKS)
+        return Dataset.of(titled_items(), queries=CLICKED, clicks=CLICKS)
 
 
 def same(one, other) -> bool:
@@ -203,7 +203,7 @@ def test_every_setting_that_may_be_a_path_is_a_binding():
     for kind in BUILDERS:
         for name, parameter in inspect.signature(_builder(kind)).parameters.items():
             if "Path" in str(parameter.annotation):
-                assert name in FOLDERS or name in UNKEPT, f"{kind}: {name}"
+                assert name in PATH_SETTINGS or name in UNSAVED_ARGUMENTS, f"{kind}: {name}"
 
 
 @pytest.mark.parametrize("kind", ["train_sidr", "train_jpq", "jpq"])
@@ -240,12 +240,12 @@ class Log(list):
     """A list that can be watched."""
 
 
-PATIENT = {"bytes": 2, "bits": 4, "share": 0.5, "epochs": 1, "stop": 1}
+PATIENT = {"bytes": 2, "bits": 4, "click_loss_weight": 0.5, "epochs": 1, "stop": 1}
 KEEPS = {
     "pq": lambda data, vectors, log: pq(dense(data, lsa(), vectors=vectors), bytes=2),
-    "jpq": lambda data, vectors, log: jpq(dense(data, lsa(), vectors=vectors), log, handicap=0.0, **PATIENT),
+    "jpq": lambda data, vectors, log: jpq(dense(data, lsa(), vectors=vectors), log, clicked_margin=0.0, **PATIENT),
     "jpq of a dataset": lambda data, vectors, log: jpq(
-        dense(data, lsa(), vectors=vectors), data, handicap=0.0, **PATIENT
+        dense(data, lsa(), vectors=vectors), data, clicked_margin=0.0, **PATIENT
     ),
     "pefa": lambda data, vectors, log: pefa_xs(dense(data, lsa()), log, weight=0.5),
     "pefa of a dataset": lambda data, vectors, log: pefa_xs(bm25(data), data, weight=0.5),
@@ -280,7 +280,7 @@ from vizsla.methods.pq import pq
 def long():
     base = pq(dense(ITEMS, _lsa(), vectors=_lsa().items(list(ITEMS.values()))), bytes=2)
     texts = [f"fig {number}" for number in range(300)]
-    return train_jpq(base, _log(), queries=texts, share=0.5, epochs=1, stop=1, batch=16)
+    return train_jpq(base, _log(), queries=texts, click_loss_weight=0.5, epochs=1, stop=1, batch=16)
 kinds = {name: case.make for name, case in RETRIEVERS.items()} | {"long": long}
 for name, make in kinds.items():
     folder = Path(tempfile.mkdtemp()) / "saved"

@@ -10,16 +10,30 @@ import pytest
 
 import vizsla
 from vizsla.learning import ChoiceWarning
+from vizsla.methods.cur.anchors import score_anchors
 
 ITEMS = {f"i{n}": f"word{n} word{n % 7} thing{n % 5}" for n in range(60)}
 LOG = vizsla.Dataset.of(
     ITEMS,
     clicks=[(f"word{n} other{m}", f"i{n}") for n in range(60) for m in range(random.Random(n).randint(1, 3))],
 )
+LARGE = vizsla.Dataset.of(
+    {f"i{n}": f"word{n} word{n % 7}" for n in range(150)},
+    clicks=[(f"word{n} other{m}", f"i{n}", 1.0 + m) for n in range(150) for m in range(4)],
+)
+SCORER = vizsla.FunctionScorer(lambda query, texts: [float(len({*query} & {*text})) for text in texts], ITEMS)
+
+
+def anchors():
+    return score_anchors(SCORER, [f"word{n} thing{n % 5}" for n in range(0, 60, 4)])
+
+
 LEARNERS = {
     "pefa": lambda: vizsla.pefa(vizsla.tfidf(LOG), LOG),
     "tokens": lambda: vizsla.tokens(LOG),
     "fuse": lambda: vizsla.fuse([vizsla.bm25(LOG), vizsla.tfidf(LOG)], LOG),
+    "xrlinear": lambda: vizsla.xrlinear(LARGE),
+    "residual cur": lambda: vizsla.residual_cur(SCORER, anchors(), vizsla.bm25(LOG), budget=20, rounds=2),
 }
 
 
@@ -38,8 +52,34 @@ def test_a_part_that_is_best_alone_keeps_its_own_report():
     assert fused("word3") == part("word3") and fused.report is not None and part.report is None
 
 
+def test_xrlinear_reports_the_settings_it_uses():
+    made = vizsla.xrlinear(LARGE)
+    tried = made.report.to_dict()
+    assert (
+        made.recipe.settings["kind_shares"]
+        == tried["kind_shares"]["trials"][tried["kind_shares"]["best"]]["kind_shares"]
+    )
+    assert made.recipe.settings["click_weights"] == made.report.made["click_weights"].chosen["click_weights"]
+    assert {trial["click_weights"] for trial in tried["click_weights"]["trials"]} == {"damped", "none", "raw"}
+
+
+def test_residual_cur_reports_the_fit_it_uses():
+    made = LEARNERS["residual cur"]()
+    tried = made.report.to_dict()["tried"]
+    assert f"basis {made.report.basis}, rank {made.report.rank}" in made.report.summary
+    assert made.report.basis == tried["basis"]["trials"][tried["basis"]["best"]]["basis"]
+    assert max(trial["all"] for trial in tried["fit"]["trials"]) == pytest.approx(made.report.recall)
+    assert (
+        vizsla.residual_cur(
+            SCORER, anchors(), vizsla.bm25(LOG), budget=20, rounds=2, basis="scores", rank=2, ridge=0.1
+        ).report
+        is None
+    )
+
+
 def test_without_a_choice_there_is_no_report():
     assert vizsla.bm25(ITEMS).report is None
+    assert vizsla.xrlinear(LOG, kind_shares=(1, 1, 1), click_weights="none").report is None
     assert vizsla.tokens(LOG, epochs=0).report is None
 
 

@@ -10,6 +10,7 @@ from tests.contract.registry import SCORERS
 from vizsla.base.scorer import Scorer
 from vizsla.compose import Sum
 from vizsla.compose.budgeted import BudgetedRetriever
+from vizsla.compose.confidence import Confident
 from vizsla.core.candidates import Candidates
 from vizsla.core.strings import Strings
 from vizsla.errors import InputError
@@ -58,7 +59,8 @@ def test_counts_the_pairs_it_scores(scorer):
         assert stats.estimated == sum(len(set(row) - set(known)) for row, known in zip(wanted.ids, bought, strict=True))
         return
     assert stats.estimated == 0
-    parts = scorer.parts if isinstance(scorer, Sum) else [scorer]
+    inner = scorer.parts[0] if isinstance(scorer, Confident) else scorer
+    parts = inner.parts if isinstance(inner, Sum) else [inner]
     parts = [part for part in parts if not _remembers(part)]  # their pairs were paid for before
     parts = len([part for part in parts if getattr(part, "how", "") != "rank"])  # places need no score
     assert (stats.model_calls if scorer.model_calls else stats.scored) == parts * len(wanted.items)

@@ -75,6 +75,8 @@ def test_index_out_of_range_and_negative_rows():
     assert found[-1] == [Hit("b", 1.0)]
     with pytest.raises(IndexError):
         found[2]
+    with pytest.raises(InputError, match="`query` must be the number of one of 2 queries. Got 2."):
+        found.metadata(2)
 
 
 @pytest.mark.parametrize(

@@ -16,10 +16,10 @@ from vizsla.methods.sidr import settings as sidr
 from vizsla.methods.tokens import learner
 
 CLASSES = {
-    jpq.JpqSettings: (jpq.RANGES, {}),
-    sidr.SidrSettings: (sidr.RANGES, {}),
-    cross_encoder.CrossEncoderSettings: (cross_encoder.RANGES, {}),
-    learner.LearningSettings: (learner.RANGES, {}),
+    jpq.JpqSettings: (jpq.SETTING_RANGES, {}),
+    sidr.SidrSettings: (sidr.SETTING_RANGES, {}),
+    cross_encoder.CrossEncoderSettings: (cross_encoder.SETTING_RANGES, {}),
+    learner.LearningSettings: (learner.SETTING_RANGES, {}),
     pefa_xs.XsSettings: (pefa_xs.XS_RANGES, {"weight": 0.5}),
     pefa_xl.XlSettings: (pefa_xl.XL_RANGES, {"weight": 0.5, "neighbors": 3}),
 }

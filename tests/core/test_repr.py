@@ -16,7 +16,7 @@ from vizsla.data.filter import Filter
 from vizsla.encoders.persistence import LazyEncoder, MissingEncoder
 from vizsla.encoders.precomputed import PrecomputedEncoder
 from vizsla.methods.bm25 import bm25
-from vizsla.scorers.function import FunctionScorer
+from vizsla.scorers.text import FunctionScorer
 
 LONG = "a long name\n" * 50
 DESCRIPTION = {"kind": "onnx", "dim": 384, "fingerprint": "onnx:0123456789abcdef", "name": LONG, "options": {}}

@@ -7,7 +7,7 @@ import random
 import numpy as np
 import pytest
 
-from vizsla.demo.budget import alignment
+from vizsla.demo.tour import alignment
 
 
 def _common(a: str, b: str) -> int:

@@ -1,12 +1,12 @@
 import numpy as np
 import pytest
 
-from vizsla.demo.python_docs import COLD, HELD_OUT, docs_dataset
+from vizsla.demo.python_docs import COLD_SHARE, HELD_OUT_SHARE, docs_dataset
 
 
 @pytest.fixture(scope="module")
 def dataset(pages):
-    return docs_dataset(list(pages.values()), held_out=HELD_OUT, cold=COLD, seed=0)
+    return docs_dataset(list(pages.values()), held_out=HELD_OUT_SHARE, cold=COLD_SHARE, seed=0)
 
 
 def test_every_page_is_an_item_and_nothing_was_dropped(dataset, pages):
@@ -33,8 +33,8 @@ def test_nine_in_ten_held_out_queries_are_about_items_that_keep_one(dataset):
     test = dataset.qrels("test")
     rows = [kept[test.indices[a:b]] for a, b in zip(test.indptr, test.indptr[1:], strict=False) if b > a]
     warm, cold = sum(row.all() for row in rows), sum(not row.any() for row in rows)
-    assert warm + cold == len(rows) == round(HELD_OUT * len(dataset.queries))
-    assert cold == round(COLD * len(rows))
+    assert warm + cold == len(rows) == round(HELD_OUT_SHARE * len(dataset.queries))
+    assert cold == round(COLD_SHARE * len(rows))
 
 
 def test_clicks_to_learn_from_are_those_of_the_split_train(dataset):
@@ -50,6 +50,8 @@ def test_what_another_page_says_about_an_item_is_a_query(dataset, pages):
 
 def test_the_seed_chooses_what_is_held_out(dataset, pages):
     def held_out(seed):
-        return set(docs_dataset(list(pages.values()), held_out=HELD_OUT, cold=COLD, seed=seed).qrels_dict("test"))
+        return set(
+            docs_dataset(list(pages.values()), held_out=HELD_OUT_SHARE, cold=COLD_SHARE, seed=seed).qrels_dict("test")
+        )
 
     assert held_out(0) == set(dataset.qrels_dict("test")) != held_out(1)

@@ -1,9 +1,9 @@
 from vizsla.demo.docstring import Docstring, Entry
-from vizsla.demo.python_docs import MOST_ITEMS, Page, questions, resolve
+from vizsla.demo.python_docs import MAX_ITEMS_PER_QUERY, DocPage, questions, resolve
 
 
 def page(name, summary="", *entries, aliases=()):
-    return Page((name, *aliases), "(x)", Docstring("", summary, "Body."), tuple(Entry(*entry) for entry in entries))
+    return DocPage((name, *aliases), "(x)", Docstring("", summary, "Body."), tuple(Entry(*entry) for entry in entries))
 
 
 def test_a_name_is_resolved_from_the_page_outwards():
@@ -29,7 +29,10 @@ def test_questions_are_summaries_and_descriptions_by_others():
 
 
 def test_equal_questions_merge_and_those_about_too_many_items_go():
-    few = [page(f"a.f{number}", "Emit A record." if number % 2 else "emit a record") for number in range(MOST_ITEMS)]
+    few = [
+        page(f"a.f{number}", "Emit A record." if number % 2 else "emit a record")
+        for number in range(MAX_ITEMS_PER_QUERY)
+    ]
     assert questions(few) == {"emit a record": [one.id for one in few]}
     assert questions([*few, page("a.g", "Emit a record.")]) == {}
 

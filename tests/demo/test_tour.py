@@ -4,8 +4,7 @@ import pytest
 
 from vizsla.core.catalog import Item
 from vizsla.data.dataset import Dataset
-from vizsla.demo.methods import METHODS
-from vizsla.demo.tour import EXAMPLES, run_demo
+from vizsla.demo.tour import EXAMPLES, METHODS, run_demo
 
 
 @pytest.fixture

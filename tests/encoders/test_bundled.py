@@ -71,7 +71,7 @@ def test_bundled_files_are_listed_with_size_and_checksum(model, tmp_path):
 
 def test_only_small_onnx_models_go_in_unasked(model, tmp_path, monkeypatch):
     built = dense(ITEMS, OnnxEncoder(model))
-    monkeypatch.setattr(model_files_module, "SMALL", 100)
+    monkeypatch.setattr(model_files_module, "MAX_BUNDLED_BYTES", 100)
     assert not (built.save(tmp_path / "outside") / "encoder").exists()
     assert (built.save(tmp_path / "inside", bundle_models=True) / "encoder").exists()
     monkeypatch.undo()

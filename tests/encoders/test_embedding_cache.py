@@ -18,7 +18,7 @@ import vizsla
 from tests.support.interrupts import wait_until
 from vizsla.encoders import EmbeddingCache, FunctionEncoder, LsaEncoder
 from vizsla.encoders.adapted import AdaptedEncoder
-from vizsla.encoders.cache import FEWEST_BYTES
+from vizsla.encoders.cache import MIN_FILE_BYTES
 from vizsla.errors import FormatError, InputError
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -146,7 +146,7 @@ def test_a_killed_process_loses_at_most_a_chunk(path, tmp_path):
 
 def test_a_bounded_file_forgets_what_was_used_longest_ago(path):
     inner = Counted(256)
-    cache = EmbeddingCache(inner.encoder, path, FEWEST_BYTES)
+    cache = EmbeddingCache(inner.encoder, path, MIN_FILE_BYTES)
     texts = [str(number) for number in range(2000)]
     for start in range(0, len(texts), 50):
         cache.items(texts[start : start + 50])
@@ -155,7 +155,7 @@ def test_a_bounded_file_forgets_what_was_used_longest_ago(path):
     cache.close()
     with sqlite3.connect(path) as connection:
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    assert path.stat().st_size <= FEWEST_BYTES * 1.05
+    assert path.stat().st_size <= MIN_FILE_BYTES * 1.05
     assert 100 < len(cache) < 256
     inner.seen.clear()
     assert np.array_equal(
@@ -168,7 +168,7 @@ def test_a_bounded_file_forgets_what_was_used_longest_ago(path):
 
 def test_more_than_fits_is_encoded_all_the_same(path):
     inner = Counted(256)
-    cache = EmbeddingCache(inner.encoder, path, FEWEST_BYTES, chunk=1000)
+    cache = EmbeddingCache(inner.encoder, path, MIN_FILE_BYTES, chunk=1000)
     texts = [str(number) for number in range(1000)]
     assert np.array_equal(cache.items(texts), [truth(text, 1, 256) for text in texts])
     assert 0 < len(cache) < 300

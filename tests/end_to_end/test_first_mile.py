@@ -81,7 +81,7 @@ def test_queries_come_from_a_file_from_standard_input_or_from_a_prompt(index, ca
     typed = iter(["green pear", ""])
     monkeypatch.setattr("sys.stdin", SimpleNamespace(isatty=lambda: True))
     monkeypatch.setattr("builtins.input", lambda prompt: next(typed))
-    monkeypatch.setattr("vizsla.cli.search.HISTORY", tmp_path / "cache" / "history")
+    monkeypatch.setattr("vizsla.cli.search.HISTORY_FILE", tmp_path / "cache" / "history")
     assert main(["search", str(index)]) == 0
     assert "A green pear" in capsys.readouterr().out
 
@@ -89,7 +89,7 @@ def test_queries_come_from_a_file_from_standard_input_or_from_a_prompt(index, ca
 def test_a_folder_is_searched_at_once(tmp_path, capsys):
     (tmp_path / "notes").mkdir()
     (tmp_path / "notes" / "fruit.md").write_text("# Figs\nSweet and small.\n\n# Pears\nGreen.\n")
-    (row,) = asked(capsys, str(tmp_path / "notes"), "green pears", "--show", "path,text")
+    (row,) = asked(capsys, str(tmp_path / "notes"), "green pears", "--show", "path,text", "--passage-min", "0")
     assert row["hits"][0] == {
         "id": "fruit.md#pears", "score": row["hits"][0]["score"], "path": "fruit.md", "text": "Pears Green.",
     }  # fmt: skip

@@ -1,10 +1,17 @@
 """An engine's model: a plain dict of what was acknowledged, and random steps that change both alike."""
 
+import random
+from pathlib import Path
+
 import numpy as np
 
 import vizsla
 from vizsla import Dataset, Item, Recipe, where
+from vizsla.engine.engine import Engine
 from vizsla.errors import InputError
+
+MEMORY = "/dev/shm" if Path("/dev/shm").is_dir() else None  # thousands of commits need not wait for a disk
+FLUSH_ROWS = (2, 5, 20, 10_000)
 
 WORDS = [
     "fig",
@@ -30,6 +37,36 @@ RECIPES = {
     "weights": Recipe.of("tfidf"),
     "both": "0.5*words.normalized() + 0.5*weights.normalized()",
 }
+
+OPTIONS = {"members": RECIPES, "metadata": {"price": "number", "brand": "text"}, "durability": "process"}
+
+
+def walk(folder, seed, *, steps, flush_rows):
+    """Take random steps with two engines over one folder, either of which may write, and compare on the way."""
+    chance = random.Random(seed)
+    model = Model(chance)
+    engines = [Engine.create(folder, flush_rows=flush_rows, maintenance="manual", **OPTIONS)]
+    engines.append(Engine.open(folder, maintenance="manual"))
+    for _ in range(steps):
+        one = chance.randrange(2)
+        act = chance.random()
+        if act < 0.7:
+            model.change(engines[one])
+        elif act < 0.77:
+            engines[one].flush()
+        elif act < 0.82:
+            engines[one].maintain()
+        elif act < 0.84:
+            engines[one].compact(erase=chance.random() < 0.3)
+        elif act < 0.88:
+            engines[one].close()
+            engines[one] = Engine.open(folder, maintenance="manual")
+        else:
+            model.compare(engines[one])
+    for engine in engines:
+        model.compare(engine)
+        assert engine.check() == []
+        engine.close()
 
 
 class Model:

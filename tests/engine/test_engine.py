@@ -4,8 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-import vizsla
-from vizsla import Dataset, Item, Recipe, where
+from vizsla import Dataset, Item, Recipe, bm25, where
 from vizsla.base.retriever import Retriever
 from vizsla.engine.engine import Engine
 from vizsla.errors import EngineError, FormatError, InputError, VizslaError
@@ -32,18 +31,38 @@ def test_a_page_is_a_slice_of_the_one_list(engine):
         }
 
 
+def test_pages_of_every_member_have_totals_facets_orders_groups_and_highlights(engine):
+    engine.add([Item(f"t{n}", f"a fig tree {n}", "", {"price": n, "doc": "ab"[n % 2]}) for n in range(4)])
+    engine.delete("t3")
+    for name in MEMBERS:
+        page = engine.page("figs", 2, using=name, facets=["price", "doc"], sort="price:desc", highlight=True)
+        prices = {"f": 0, "r": 3, "t0": 0, "t1": 1, "t2": 2}
+        assert (page.ids, page.total, page.total_is_exact) == (["r", "t2"], 5, True)
+        assert [(each.value, each.count) for each in page.facets["price"].values] == [(0, 2), (1, 1), (2, 1), (3, 1)]
+        assert page.facets["doc"].missing == 2
+        assert [hit.text[start:end] for hit in page for start, end in hit.highlights["text"]] == ["fig", "fig"]
+        narrow = engine.page("figs", 9, using=name, where=where("price<2 and doc=a"), facets=["price", "doc"])
+        assert narrow.ids == ["t0"]
+        assert {each.value: each.count for each in narrow.facets["price"].values} == {0: 1, 2: 1}
+        groups = engine.member(name).page("fig", 9, distinct="doc")
+        assert groups.groups == 4 and {hit.more for hit in groups} == {0, 1}
+        assert sorted(engine.page("figs", 9, using=name).ids) == sorted(prices)
+
+
 def test_an_explanation_adds_up_to_the_score(engine):
     for name in MEMBERS:
         found = engine.search("ripe fig", 3, using=name, explain=True)
         scores = [hit.score for hit in found.candidates[0]]
         assert [each.score for each in found.explanations[0]] == pytest.approx(scores, rel=1e-6)
+    shares = [part.reason for part in engine.member("both").explain("ripe fig", "f").parts]
+    assert [reason.rpartition("the share of ")[2] for reason in shares] == [
+        "words.normalized('minmax')",
+        "letters.normalized('minmax')",
+    ]
 
 
 def test_an_engine_and_its_members_are_retrievers(engine):
     assert isinstance(engine, Retriever)
-    dataset = Dataset.of(FRUIT, queries={"1": "fig"}, qrels={"1": {"f": 1, "r": 1}})
-    report = vizsla.compare({"engine": engine, "letters": engine.member("letters")}, dataset, split="test")
-    assert "engine" in str(report)
     composed = engine.member("words").normalized() + engine.member("letters").normalized()
     before = composed("ripe fig").ids
     engine.add({"new": "a new ripe fig"})
@@ -81,6 +100,39 @@ def test_metadata_is_typed_counted_and_sorted_out(engine):
         engine.search("fig", where=where("color=red"))
     with pytest.raises(InputError, match="ListOfThings|must be texts"):
         engine.update_metadata({"f": {"odd": object()}})
+
+
+def test_hits_of_an_engine_and_of_an_artifact_know_the_same_titles(engine):
+    rows = [
+        {"id": "t", "title": "Quite ripe", "text": "a plum", "price": 3},
+        {"id": "u", "text": "an untitled plum"},
+        {"id": "v", "title": "Plum jam", "text": "a third plum"},
+    ]
+    engine.add(rows)
+    artifact = bm25(Dataset.of(rows, keep_texts=True))
+    titles = {"t": "Quite ripe", "u": None, "v": "Plum jam"}
+    for found in (engine.page("plum ripe", 10, highlight=True), artifact.page("plum ripe", 10, highlight=True)):
+        hits = {hit.id: hit for hit in found.hits if hit.id in titles}
+        assert {id: hit.value("title") or None for id, hit in hits.items()} == titles
+        assert {id: hit.metadata.get("title") or None for id, hit in hits.items()} == titles
+        assert hits["t"].highlights["title"] == [(6, 10)]
+    assert engine.search("untitled").metadata(0, ["title"]) == [{"title": None}]
+    reopened = Engine.open(engine.path)
+    assert reopened.search("ripe plum").metadata(0, ["title"])[0] == {"title": "Quite ripe"}
+    reopened.close()
+    engine.upsert([{"id": "v", "title": "hidden", "text": "a third plum", "metadata": {"title": "in the metadata"}}])
+    assert engine.search("third").metadata(0, ["title"]) == [{"title": "in the metadata"}]  # as in an artifact
+    engine.delete("v")
+    engine.maintain()
+    assert engine.search("ripe plum").metadata(0, ["title"])[0] == {"title": "Quite ripe"}
+
+
+@pytest.mark.parametrize(
+    "act", [lambda engine: engine.count(where("title=Fig")), lambda e: e.page("fig", sort="title")]
+)
+def test_a_title_that_is_no_metadata_cannot_be_a_condition(engine, act):
+    with pytest.raises(InputError, match="metadata. Got 'title'|have .price.. Got 'title'"):
+        act(engine)
 
 
 @pytest.mark.parametrize(

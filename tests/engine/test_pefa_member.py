@@ -13,7 +13,7 @@ from tests.engine.test_vector_member import TEXTS, changed
 from vizsla.base.encoder import FunctionEncoder
 from vizsla.base.queries import Queries
 from vizsla.base.recipe import Recipe
-from vizsla.data.dataset import DAY
+from vizsla.data.dataset import SECONDS_PER_DAY
 from vizsla.engine.lexical_member import Bm25Member
 from vizsla.engine.live_clicks import SPAN
 from vizsla.engine.member import SlotClicks
@@ -84,7 +84,7 @@ class ClickedRows(LiveRows):
         for pick, query, weight, days in picks if len(self.slots) else ():
             self.last += 1
             slot = int(self.slots[pick % len(self.slots)])
-            self.clicks[self.last] = query, slot, weight, days * DAY / 100
+            self.clicks[self.last] = query, slot, weight, days * SECONDS_PER_DAY / 100
             new.append(self.last)
         if new:
             self.member.learn(self.given(new))
@@ -128,9 +128,9 @@ class ClickedRows(LiveRows):
         rows = [(query, f"id {slot}", weight, time) for query, slot, weight, time in self.clicks.values()]
         if half_life is None:
             return [row[:3] for row in rows]
-        span = SPAN * half_life * DAY
+        span = SPAN * half_life * SECONDS_PER_DAY
         moment = max((row[3] for row in rows), default=0.0) // span * span
-        aged = [(q, i, float(w * np.exp2((t - moment) / (half_life * DAY)))) for q, i, w, t in rows]
+        aged = [(q, i, float(w * np.exp2((t - moment) / (half_life * SECONDS_PER_DAY)))) for q, i, w, t in rows]
         return [row for row in aged if row[2] >= 1 / 1024]
 
 

@@ -127,16 +127,16 @@ def test_a_change_of_the_same_size_at_the_same_time_is_found(engine, folder):
 def test_passages_that_stay_keep_their_rows_and_clicks(engine, folder):
     path = folder / "note.md"
     write(path, "# A\n\na fig\n\n# B\n\na pear\n")
-    engine.sync(folder)
+    engine.sync(folder, passage_min=0)
     numbers = dict(engine._catalog.maintain(lambda c: c.execute("SELECT id, n FROM items").fetchall()))
     engine.clicks([("x", "note.md#a"), ("x", "note.md#b")])
     write(path, "# A\n\na fig\nfrom afar\n\n# B\n\na pear\n", age=1)
-    engine.sync(folder)
+    engine.sync(folder, passage_min=0)
     again = dict(engine._catalog.maintain(lambda c: c.execute("SELECT id, n FROM items ORDER BY n").fetchall()))
     assert again["note.md#a"] != numbers["note.md#a"]
     assert again["note.md#b"] == numbers["note.md#b"]
-    assert engine.get("note.md#b").metadata["line"] == 6
-    assert engine.count(vizsla.where("line=6")) == 1
+    assert engine.get("note.md#b").metadata["start_line"] == 8
+    assert engine.count(vizsla.where("start_line=8 and path=note.md")) == 1
     assert engine.stats()["clicks"] == 2
 
 
@@ -212,9 +212,9 @@ def test_deleting_by_path(engine, folder):
 def test_other_sizes_of_passages_read_all_again(engine, folder, reads):
     engine.sync(folder)
     reads.clear()
-    assert counts(engine.sync(folder, passage_words=10)) == (0, 6, 0, 0)
+    assert counts(engine.sync(folder, passage_size=10)) == (0, 6, 0, 0)
     assert len(reads) == 6
-    assert held(engine) == wanted(folder, passage_words=10)
+    assert held(engine) == wanted(folder, passage_size=10)
     with pytest.raises(InputError, match="Got queries"):
         engine.sync(folder, queries="x")
 
@@ -349,7 +349,7 @@ def test_two_processes_may_sync_one_folder(engine, folder, tmp_path):
 
 def test_the_command_line(engine, folder, tmp_path, capsys):
     shop = str(tmp_path / "e")
-    assert main(["engine", "sync", shop, str(folder), "--passage-words", "50"]) == 0
+    assert main(["engine", "sync", shop, str(folder), "--passage-size", "50"]) == 0
     assert "6 added, 0 changed, 0 deleted, 0 unchanged" in capsys.readouterr().out
     assert main(["engine", "delete", shop, "--path", str(folder / "part0")]) == 0
     assert "9 deleted, 9 items" in capsys.readouterr().out

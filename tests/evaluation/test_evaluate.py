@@ -10,7 +10,7 @@ from tests.support.table_retriever import TableRetriever
 from vizsla.data.dataset import Dataset
 from vizsla.errors import InputError
 from vizsla.evaluation import evaluate
-from vizsla.scorers.function import FunctionScorer
+from vizsla.scorers.text import FunctionScorer
 
 FRUIT = JudgedDict(
     {"q1": "sweet fruit", "q2": "nothing known", "q3": "nothing found", "q4": "no judgment"},

@@ -15,7 +15,7 @@ from vizsla.evaluation import compare, evaluate, overlap, sweep
 from vizsla.evaluation.evaluate import in_run_order
 from vizsla.evaluation.measures import _aggregate, parse_measure
 from vizsla.io.trec import read_run, write_run
-from vizsla.scorers.function import FunctionScorer
+from vizsla.scorers.text import FunctionScorer
 
 TEXTS = {"q1": "one", "q2": "two", "q3": "three", "q4": "four", "q5": "five"}
 GRADES = {

@@ -39,6 +39,8 @@ def test_it_can_be_read_written_and_drawn(swept, tmp_path, capsys):
 
 
 def test_wrong_wishes_are_refused(swept):
+    with pytest.raises(InputError, match="`measures` must name measures"):
+        sweep("noise", SYSTEMS, DATA, measures=-1)
     with pytest.raises(InputError, match="`y` must be one of"):
         swept.curve(y="P@1")
     with pytest.raises(InputError, match="`x` must be one of"):

@@ -50,6 +50,11 @@ def _artifacts(folder: Path, items: dict[str, str]) -> None:
     vizsla.dense(items, lsa, index="pq", bytes=4).save(folder / "pq")
     vizsla.methods.Statistics.of(items).save(folder / "statistics")
     (vizsla.bm25(items) | vizsla.dense(items, lsa)).save(folder / "union")
+    members = {"words": vizsla.Recipe.of("bm25"), "letters": vizsla.Recipe.of("tfidf")}
+    with vizsla.Engine.create(folder / "live", members=members, default="words", maintenance="manual") as engine:
+        engine.add([{"id": item, "text": text, "price": len(text)} for item, text in items.items()])
+        engine.flush()
+        engine.snapshot("before")
     late = vizsla.scorers.LateParametric(lsa, items, folder / "vectors.db")
     (vizsla.bm25(items) >> late)("fig")
     late.close()

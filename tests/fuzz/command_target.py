@@ -34,7 +34,7 @@ COMMANDS = [
     "index anchors items.tsv --scorer dense --anchors 3 -o out",
     "train tokens items.tsv --clicks clicks.tsv --epochs 1 -o out",
     "train xrlinear items.tsv --clicks clicks.tsv --no-cold-start --click-weights none -o out",
-    "train jpq pq --clicks clicks.tsv --epochs 1 --share 1 -o out",
+    "train jpq pq --clicks clicks.tsv --epochs 1 --click-loss-weight 1 -o out",
     "adapt pefa dense --clicks clicks.tsv -o out",
     "adapt pefa-xs dense --clicks clicks.tsv --weight 0.5 --calibrated no -o out",
     "adapt pefa-max dense --clicks clicks.tsv --weight 0.5 --margin 0.5 --item-weight 0.5 -o out",
@@ -58,8 +58,24 @@ COMMANDS = [
     "inspect union --json",
     "inspect vectors.db",
     "check bm25 union",
-    "convert items.tsv out --to jsonl",
-    "convert items.jsonl out --to beir --clicks clicks.tsv",
+    "convert dataset items.tsv out --to jsonl",
+    "convert dataset items.jsonl out --to beir --clicks clicks.tsv",
+    "engine create out --member words=bm25 --field price=number",
+    "engine add live new.csv",
+    "engine upsert live items.tsv",
+    "engine delete live i1 i2",
+    "engine delete live --where price<20",
+    "engine click live fig i1",
+    "engine click live --clicks clicks.tsv",
+    "engine search live fig",
+    "engine sync live items.tsv",
+    "engine compact live",
+    "engine rebuild live words",
+    "engine snapshot live after",
+    "engine rollback live before",
+    "engine check live",
+    "engine stats live",
+    "engine backup live -o out",
 ]
 WORDS = [
     "",
@@ -120,9 +136,10 @@ SLOW = {
     "--table-epochs",
     "--anchors",
     "--threads",
-    "--recodings",
+    "--reassignments",
 }
-LEFT_OUT = {"--help", "--version"}
+LEFT_OUT = {"--help", "--version", "--watch"}
+"""Ends at once, or never."""
 MEASURING = ("eval", "compare", "sweep")
 """A sanitizer ends these: the evaluator under ir-measures frees what it did not allocate so."""
 
@@ -136,6 +153,7 @@ class CommandTarget:
         self.folder, self.seed = scratch / "files", seed
         self.folder.mkdir()
         make_files(self.folder)
+        self.spare = shutil.copytree(self.folder / "live", scratch / "spare")
         tried = [
             command for command in COMMANDS if not (os.environ.get("LD_PRELOAD") and command.startswith(MEASURING))
         ]
@@ -172,6 +190,9 @@ class CommandTarget:
 
     def _outcome(self, command: list[str]) -> str:
         os.chdir(self.folder)
+        if command[0] == "engine":  # the command before may have changed it
+            shutil.rmtree(self.folder / "live")
+            shutil.copytree(self.spare, self.folder / "live")
         said, stdin = io.StringIO(), sys.stdin
         try:
             sys.stdin = io.TextIOWrapper(io.BytesIO(b"fig\n\x00\xff\n"))

@@ -78,7 +78,7 @@ NONSENSE: list[Any] = [
 ]
 SLOW = {"rounds", "epochs", "iterations", "samples", "latency_queries", "starts"}
 """Large numbers here mean long work, as they say."""
-JPQ = {"share": 0.5, "epochs": 1, "batch": 16, "stop": 1, "negatives": 4, "depth": 5}
+JPQ = {"click_loss_weight": 0.5, "epochs": 1, "batch": 16, "stop": 1, "negatives": 4, "depth": 5}
 MADE = (
     "bm25 lucene",
     "tokens learned",

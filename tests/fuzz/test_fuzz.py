@@ -19,7 +19,7 @@ from vizsla.errors import VizslaError
 
 FEW = os.environ.get("VIZSLA_HYPOTHESIS") == "sanitize"
 CASES = {"artifacts": 48 * len(NAMES), "compositions": 3000, "misuses": 3000, "stores": 600, "commands": 1200}
-CASES |= {"bombs": 80, "named models": 200, "http": 300}
+CASES |= {"bombs": 80, "named models": 200, "http": 300, "engines": 60}
 
 
 @pytest.mark.parametrize("target", CASES)
@@ -53,6 +53,7 @@ def test_every_use_is_answered_by_something_sound(tmp_path):
 UNANSWERED = {"load", "open_dataset", "open_encoder"}  # of what is nowhere
 UNANSWERED |= {"where"}  # its arguments have no names: see "where one" among the calls
 UNANSWERED |= {"OnnxEncoder", "SentenceEncoder", "QueryModel", "train_cross_encoder", "train_sidr"}  # need a model
+UNANSWERED |= {"adjust", "Client", "Completer", "signal", "typo_tolerant"}  # misused from None on, so far
 
 
 @pytest.mark.skipif(bool(os.environ.get("LD_PRELOAD")), reason="a sanitizer ends the evaluator under ir-measures")

@@ -22,12 +22,13 @@ TARGETS = {
     "bombs": "tests.fuzz.bomb_target:BombTarget",
     "named models": "tests.fuzz.named_model_target:NamedModelTarget",
     "http": "tests.fuzz.http_target:HttpTarget",
+    "engines": "tests.fuzz.engine_target:EngineTarget",
     "savers": "tests.fuzz.saver_target:SaverTarget",
     "stops": "tests.robustness.stopped_command_target:StoppedCommandTarget",
     "slow stops": "tests.robustness.stopped_command_target:SlowStoppedTarget",
 }
 MEMORY = int(os.environ.get("VIZSLA_FUZZ_MEMORY", 2 << 30))
-"""Bytes of resident memory that no case may reach; what may be asked for is limited a little above."""
+"""Bytes of resident memory that no case may reach; what may be asked for besides is limited a little above."""
 
 
 def make_target(name: str, scratch: Path, seed: int, only: str) -> Any:
@@ -39,8 +40,17 @@ def make_target(name: str, scratch: Path, seed: int, only: str) -> Any:
 
 def peak_memory() -> int:
     """Return the most bytes that this process has held; `ru_maxrss` would count those of the one that started it."""
+    return _status("VmHWM")
+
+
+def reserved_memory() -> int:
+    """Return the bytes that libraries have set aside and not filled, which a limit of data would count."""
+    return max(0, _status("VmData") - _status("RssAnon"))
+
+
+def _status(key: str) -> int:
     with Path("/proc/self/status").open() as status:
-        return next(int(line.split()[1]) << 10 for line in status if line.startswith("VmHWM"))
+        return next(int(line.split()[1]) << 10 for line in status if line.startswith(key))
 
 
 def main() -> None:
@@ -52,7 +62,8 @@ def main() -> None:
     most = min(MEMORY, getattr(target, "memory", MEMORY))
     os.chdir(scratch)  # a hostile path that is relative must not end in the repository
     if "asan" not in os.environ.get("LD_PRELOAD", "") and "tsan" not in os.environ.get("LD_PRELOAD", ""):
-        resource.setrlimit(resource.RLIMIT_DATA, (most * 5 // 4, resource.getrlimit(resource.RLIMIT_DATA)[1]))
+        soft = most * 5 // 4 + reserved_memory()
+        resource.setrlimit(resource.RLIMIT_DATA, (soft, resource.getrlimit(resource.RLIMIT_DATA)[1]))
     print(json.dumps({"ready": True}), file=replies, flush=True)
     for line in sys.stdin:
         asked = json.loads(line)

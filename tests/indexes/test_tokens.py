@@ -15,7 +15,7 @@ from vizsla import _native, load
 from vizsla.core.candidates import Candidates
 from vizsla.core.sparse import SparseRows
 from vizsla.errors import FormatError, InputError
-from vizsla.indexes.tokens import ARRAYS, TokenIndex, TokenSegment
+from vizsla.indexes.tokens import SEGMENT_ARRAYS, TokenIndex, TokenSegment
 
 
 def random_bags(items: int, tokens: int, rng: np.random.Generator) -> np.ndarray:
@@ -154,7 +154,7 @@ def test_no_damage_to_the_arrays_goes_further_than_a_refusal(data):
     rng = np.random.default_rng(5)
     sound = TokenSegment.of(SparseRows.of(random_bags(40, 12, rng).astype(np.float32)))
     arrays = {name: array.copy() for name, array in sound.arrays.items()}
-    name = data.draw(st.sampled_from(list(ARRAYS)))
+    name = data.draw(st.sampled_from(list(SEGMENT_ARRAYS)))
     place = data.draw(st.integers(0, len(arrays[name]) - 1))
     limits = np.iinfo(arrays[name].dtype)
     near = [int(arrays[name][place]) + step for step in (-1, 1, 2)]

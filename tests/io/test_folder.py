@@ -49,16 +49,17 @@ def notes(put: Put):
 
 def test_ids_are_paths_and_headings(notes) -> None:
     with pytest.warns(DatasetWarning, match="1 documents without a word"):
-        dataset = Dataset.open(notes)
+        dataset = Dataset.open(notes, passage_min=0)
     assert list(dataset.item_ids) == [
         "a.md", "a.md#fig", "a.md#tree", "a.md#figs", "a.md#tree-2", "c.html#pear", "c.html#tree", "deep/b.txt",
     ]  # fmt: skip
     fig = dataset.items.get("a.md#tree")
     assert (fig.title, fig.text) == ("Fig › Tree", "Tall.")
-    assert fig.metadata == {"path": "a.md", "heading": "Tree", "line": 13}
+    where = {"start_line": 14, "end_line": 14, "start": MARKDOWN.index("Tall."), "end": MARKDOWN.index("Tall.") + 5}
+    assert fig.metadata == {"path": "a.md", "heading": "Tree", **where}
     assert "# no heading" in dataset.items.get("a.md#fig").text
     assert dataset.items.get("c.html#pear").text == "Green & sweet."
-    assert dataset.items.get("deep/b.txt").text == "One paragraph.\nAnother one."
+    assert dataset.items.get("deep/b.txt").text == "One paragraph.\n\nAnother one."
 
 
 def test_an_id_does_not_depend_on_other_documents(notes, put: Put) -> None:
@@ -73,7 +74,7 @@ def test_an_id_does_not_depend_on_other_documents(notes, put: Put) -> None:
 def test_passages_have_the_size_and_overlap_that_is_asked_for(put: Put, words: int, overlap: int) -> None:
     text = "\n\n".join(" ".join(f"w{a}.{b}" for b in range(a)) + "." for a in range(1, 15))
     path = put("long/a.md", f"# Long\n{text}\n").parent
-    found = [item.text.split() for item in Dataset.open(path, passage_words=words, overlap_words=overlap).items]
+    found = [item.text.split() for item in Dataset.open(path, passage_size=words, passage_overlap=overlap).items]
     fresh = [passage[overlap if number else 0 :] for number, passage in enumerate(found)]
     assert [word for passage in fresh for word in passage] == text.split()
     assert all(len(passage) <= words for passage in found)
@@ -90,19 +91,19 @@ def test_sizes_and_bytes_that_make_no_sense_raise(put: Put) -> None:
     with pytest.warns(DatasetWarning, match="1 unreadable documents skipped"):
         assert list(Dataset.open(path, on_error="skip").item_ids) == ["b.md"]
     assert Dataset.open(path, encoding="latin-1").items[0].title == "Café"
-    with pytest.raises(InputError, match="`overlap_words` must be from 0 to below `passage_words`"):
-        Dataset.open(path, passage_words=5, overlap_words=5)
+    with pytest.raises(InputError, match="`passage_overlap` must be from 0 to below `passage_size`"):
+        Dataset.open(path, passage_size=5, passage_overlap=5)
 
 
 def test_files_that_are_not_read_are_counted_by_type(put: Put) -> None:
     folder = put("mixed/a.md", "# Fig\nSweet.").parent
     put("mixed/b.rst", "Pear\n====\n\nGreen.\n")
-    for name in ("x.pdf", "y.PDF", "deep/z.py", "LICENSE"):
-        put(f"mixed/{name}", b"%PDF-1.4 \xff\x00")
+    for name in ("x.png", "y.PNG", "deep/z.zip", "LICENSE"):
+        put(f"mixed/{name}", b"\xff\x00")
     with pytest.warns(DatasetWarning) as caught:
         dataset = Dataset.open(folder)
-    assert list(dataset.item_ids) == ["a.md#fig", "b.rst"]
-    said = "4 files left out of {}: 4 of types that are not read (.pdf 2, no suffix 1, .py 1), such as LICENSE"
+    assert list(dataset.item_ids) == ["a.md#fig", "b.rst#pear"]
+    said = "4 files left out of {}: 4 of types that are not read (.png 2, no suffix 1, .zip 1), such as LICENSE"
     assert [str(one.message) for one in caught] == list(dataset.warnings) == [said.format(folder)]
     assert dataset.mapping == f"{folder}: 2 documents (.md 1, .rst 1)"
 
@@ -151,12 +152,12 @@ def test_links_out_of_the_folder_are_not_followed(put: Put, tmp_path) -> None:
 def test_a_folder_without_documents_says_what_was_expected(put: Put, tmp_path) -> None:
     empty = tmp_path / "empty"
     empty.mkdir()
-    wanted = r"documents \(\.md, \.markdown, \.txt, \.rst, \.html, \.htm\)"
+    wanted = r"documents \(\.md, \.markdown, \.txt, \.rst, \.html, .*, source code\)"
     with pytest.raises(InputError, match=rf"must be a folder with corpus\.jsonl .*{wanted}\. Got .*, which is empty\."):
         Dataset.open(empty)
-    folder = put("code/a.py", "x = 1").parent
-    put("code/b.pdf", b"%PDF")
-    with pytest.raises(InputError, match=r"has none of them: 2 of types that are not read \(.*\), such as a\.py"):
+    folder = put("code/a.exe", "x = 1").parent
+    put("code/b.png", b"PNG")
+    with pytest.raises(InputError, match=r"has none of them: 2 of types that are not read \(.*\), such as a\.exe"):
         Dataset.open(folder)
     hidden = put("dots/.a.md", "hidden").parent
     with pytest.raises(InputError, match="has none of them: hidden files and folders only"):
@@ -168,12 +169,12 @@ def test_a_folder_without_documents_says_what_was_expected(put: Put, tmp_path) -
 
 def test_the_command_says_what_was_read_and_left_out(put: Put, tmp_path, capsys) -> None:
     folder = put("notes2/a.md", "# Fig\nSweet.").parent
-    put("notes2/b.pdf", b"%PDF")
+    put("notes2/b.png", b"PNG")
     (folder / os.fsdecode(b"caf\xe9.md")).write_text("Lost.")
     assert main(["search", str(folder), "fig"]) == 0
     said = capsys.readouterr().err
     assert f"vizsla: {folder}: 1 documents (.md 1)" in said
-    assert "2 files left out of" in said and ".pdf 1" in said and "caf\\xe9.md" in said
+    assert "2 files left out of" in said and ".png 1" in said and "caf\\xe9.md" in said
     (tmp_path / "empty").mkdir()
     assert main(["search", str(tmp_path / "empty"), "fig"]) == 2
     said = capsys.readouterr().err

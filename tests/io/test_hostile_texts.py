@@ -8,7 +8,8 @@ import pytest
 
 from vizsla.data.conditions import Condition
 from vizsla.errors import VizslaError
-from vizsla.io.documents import html_sections, markdown_sections
+from vizsla.io.document_readers import READERS, read_html, read_markdown
+from vizsla.io.passages import passages
 from vizsla.io.trec import read_topics
 
 SOON = 5.0
@@ -32,7 +33,7 @@ def test_conditions(text):
 
 @pytest.mark.parametrize("line", ["# a" + " " * 100_000 + "x", "# a" + " #" * 50_000 + "x", "#" + "\t" * 100_000])
 def test_headings(line):
-    markdown_sections(f"{line}\nwords")
+    read_markdown(f"{line}\nwords")
 
 
 @pytest.mark.parametrize(
@@ -40,14 +41,45 @@ def test_headings(line):
     [("# Fig", "Fig"), ("## Fig ##  ", "Fig"), ("#   C #", "C"), ("#Fig", ""), ("# ##", ""), ("#######", "")],
 )
 def test_what_a_heading_is(line, heading):
-    assert markdown_sections(f"{line}\nwords")[0].heading == heading
+    assert "".join(found.text for found in read_markdown(f"{line}\nwords").headings) == heading
 
 
-@pytest.mark.parametrize("begin", ["<a ", "<!--", "<![CDATA[", "<?", "<!", "</", "<a b='", "<script></"])
+OPENED = ["<a ", "<!--", "<![CDATA[", "<?", "<!", "</", "<a b='", "<script></", "<div>", "<nav>", "<header>", "<h1>x"]
+
+
+@pytest.mark.parametrize(
+    "begin", [*OPENED, "<header><h1>", "<b><p>", "<table><td>", "&#", "&a", "<pre>\n", "<footer x"]
+)
 @pytest.mark.parametrize("before", ["", "<p>fig</p>"])
 def test_pages(begin, before):
-    sections = html_sections(before + begin * 200_000)
-    assert not before or sections[0].paragraphs[0].startswith("fig")
+    document = read_html(before + begin * 200_000)
+    assert not before or document.text.startswith("fig")
+
+
+UNITS = [
+    "\n",
+    " ",
+    "a\n",
+    "=\n",
+    "a\n=\n",
+    "``` \n",
+    "a.",
+    "a. ",
+    "。",
+    "\n \n",
+    "# a\n",
+    "def a\n",
+    "...\n",
+    "\t\n",
+    "x",
+]
+
+
+@pytest.mark.parametrize("unit", UNITS)
+@pytest.mark.parametrize("suffix", [".md", ".txt", ".rst", ".py", ".html"])
+def test_documents(unit, suffix):
+    document = READERS[suffix].read(unit * (300_000 // len(unit)))
+    assert sum(passage.end - passage.start for passage in passages(document)) <= len(document.text)
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ import json
 import subprocess
 import sys
 import tracemalloc
+from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow
@@ -12,6 +13,8 @@ import pytest
 from pyarrow import parquet
 
 from vizsla.data.dataset import Dataset
+from vizsla.io.document_readers import read_code, read_markdown, read_rst, read_text
+from vizsla.io.passages import ParsedDocument, passages
 
 COUNT = 200_000
 PROGRAM = """
@@ -99,3 +102,17 @@ def test_few_long_records_are_in_memory_at_once(tmp_path: Path, name: str, field
         tracemalloc.stop()
     assert len(dataset.items) == 150
     assert peak < 60 << 20, f"{peak >> 20} MB for records of a megabyte"
+
+
+@pytest.mark.parametrize("read", [read_text, read_markdown, read_rst, read_code])
+@pytest.mark.parametrize("end", ["\n", "\u2028"])
+def test_blank_lines_of_a_document_are_not_listed(read: Callable[[str], ParsedDocument], end: str) -> None:
+    text = end * 250_000 + "a fig"
+    tracemalloc.start()
+    try:
+        (passage,) = passages(read(text))
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert (passage.text, passage.start) == ("a fig", 250_000)
+    assert peak < 1_300_000, "a list of all lines would take 8 bytes for each"

@@ -101,6 +101,13 @@ def test_hostile_matrices_raise(tmp_path: Path, changes: dict[str, object]) -> N
         Dataset.open(tmp_path)
 
 
+@pytest.mark.parametrize("shape", [(37, 6_000_000), (3_000_000, 600)])
+def test_rows_that_a_small_file_only_claims_to_have_raise(tmp_path: Path, shape: tuple[int, int]) -> None:
+    save_npz(tmp_path / "Y.npz", coo_array(([1.0], ([0], [0])), shape=shape))
+    with pytest.raises(DataError, match="more than so few bytes can hold"):
+        Dataset.open(tmp_path)
+
+
 def test_other_files_raise(tmp_path: Path) -> None:
     for content in (b"", b"PK\x03\x04 not a zip", b"\x93NUMPY"):
         (tmp_path / "Y.npz").write_bytes(content)

@@ -154,11 +154,14 @@ def test_what_the_csv_module_writes_is_read_as_it_was(rows, plain) -> None:
     out = io.StringIO()
     csv.writer(out, lineterminator="\n").writerows([("x" + one, other) for one, other in rows])
     lines = (Line("a.csv", number, text) for number, text in enumerate(out.getvalue().split("\n")[:-1], 1))
-    before, tables.PLAIN = tables.PLAIN, plain  # with 4, the splitter works without the csv module
+    before, tables.MAX_CSV_MODULE_CHARS = (
+        tables.MAX_CSV_MODULE_CHARS,
+        plain,
+    )  # with 4, the splitter works without the csv module
     try:
         found = [tuple(fields) for _, fields in CsvRows(lines, ",", width=2).read(_refuse)]
     finally:
-        tables.PLAIN = before
+        tables.MAX_CSV_MODULE_CHARS = before
     assert found == [("x" + one, other) for one, other in rows]
 
 

@@ -17,7 +17,7 @@ from vizsla.encoders.lsa import LsaEncoder
 from vizsla.methods.bm25 import bm25
 from vizsla.methods.pefa import pefa_xl
 from vizsla.methods.xrlinear.build import xrlinear
-from vizsla.scorers.function import FunctionScorer
+from vizsla.scorers.text import FunctionScorer
 
 COUNT = len(ITEMS)
 BEAMS = (1, 2, 3, COUNT)

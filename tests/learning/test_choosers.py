@@ -129,7 +129,7 @@ def test_no_half_life_is_tried_on_clicks_that_it_is_judged_by(monkeypatch, as_da
 
     monkeypatch.setattr(recency, "_ranks", ranks)
     recency.choose_half_life(Dataset.of(items, clicks=rows) if as_dataset else rows, build)
-    assert len(seen) == len(judged) == 1 + len(recency.SPANS)
+    assert len(seen) == len(judged) == 1 + len(recency.HALF_LIFE_SHARES)
     late = {query: item for query, item, _, _ in rows[180:]}
     for texts, wanted in judged:
         assert dict(zip(texts, wanted, strict=True)) == {query: {item} for query, item in late.items()}
@@ -230,7 +230,7 @@ def test_b_is_chosen_from_a_hundred_queries_on(queries):
     made = tokens(data, b=0.5, epochs=0)
     best = tuning.chosen_b(made, data, seed=0)
     clicked = ClickLog.of(data, made.items)
-    quality = {b: tuning._ranks(made.with_b(b), clicked).mean() for b in tuning.CHOICES}
+    quality = {b: tuning._ranks(made.with_b(b), clicked).mean() for b in tuning.TRIED_B}
     expected = 0.5 if queries < 100 else max(quality, key=lambda b: (quality[b], -abs(b - 0.5)))
     assert best == expected
     assert tuning.chosen_b(made, list(items), seed=0) == 0.5

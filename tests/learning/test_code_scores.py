@@ -71,7 +71,7 @@ def test_a_centroid_that_no_listed_item_has_learns_nothing():
 
 @pytest.mark.parametrize("block", [7, 1 << 23])
 def test_live_search_is_the_sorted_formula_without_what_is_left_out(monkeypatch, block):
-    monkeypatch.setattr("vizsla.learning.negatives.BLOCK", block)
+    monkeypatch.setattr("vizsla.learning.negatives.NUMBERS_PER_BLOCK", block)
     rows, adapter, rotation, centroids, codes = small_problem(items=40)
     scores = scores_of(rows, adapter, rotation, centroids, codes)
     but = np.array([[3, -1], [0, 39], [5, 6], [-1, -1], [7, 7]], np.int32)
@@ -109,7 +109,7 @@ def test_the_native_scan_and_the_product_find_the_same(monkeypatch, bits):
     asked = scores.asked(pick.standard_normal((6, 32)).astype(np.float32))
     but = live_search(scores, asked, 3, but=np.full((6, 1), -1, np.int32))
     scanned = scores.of(asked, live_search(scores, asked, 20, but=but))
-    monkeypatch.setattr("vizsla.learning.negatives.SCAN", 1000)
+    monkeypatch.setattr("vizsla.learning.negatives.DIMENSIONS_PER_SCANNED_CODE", 1000)
     multiplied = scores.of(asked, live_search(scores, asked, 20, but=but))
     np.testing.assert_allclose(scanned, multiplied, atol=1e-5)
 

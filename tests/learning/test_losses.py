@@ -62,7 +62,7 @@ def test_padding_learns_nothing_and_large_scores_stay_finite(name):
 @pytest.mark.parametrize("name", LOSSES)
 @pytest.mark.parametrize("most", [1, 30, 10_000])
 def test_pieces_add_up_to_the_whole(monkeypatch, name, most):
-    monkeypatch.setattr(losses, "PAIRS", most)
+    monkeypatch.setattr(losses, "MAX_PAIRS_PER_CHUNK", most)
     relevant, others, weights = sorted_scores(5, queries=9, relevant=5)
     weights[2:, 1:] = 0  # only the first queries have many
     whole, found = LOSSES[name](relevant, others, weights), in_pieces(LOSSES[name], relevant, others, weights)

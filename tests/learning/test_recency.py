@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import vizsla
 from vizsla._native import EntryFormat, EntryTable
 from vizsla.artifacts.inspect import inspect
-from vizsla.data.dataset import DAY
+from vizsla.data.dataset import SECONDS_PER_DAY
 from vizsla.errors import DataError, InputError
 from vizsla.io.interactions import moment_of
 from vizsla.learning.recency import choose_half_life, decayed
@@ -25,8 +25,8 @@ ITEMS = {"old": "an old thing", "new": "a new thing", "other": "something else"}
 
 def log(days: int = 40) -> list[tuple[str, str, float, str]]:
     """People chose `old` until day 30, and `new` since."""
-    rows = [("thing", "old" if day < 30 else "new", 1.0, str(day * DAY)) for day in range(days)]
-    return rows + [(f"else {day}", "other", 1.0, str(day * DAY)) for day in range(days)]
+    rows = [("thing", "old" if day < 30 else "new", 1.0, str(day * SECONDS_PER_DAY)) for day in range(days)]
+    return rows + [(f"else {day}", "other", 1.0, str(day * SECONDS_PER_DAY)) for day in range(days)]
 
 
 @given(st.datetimes(datetime(1990, 1, 1), datetime(2037, 1, 1)), st.sampled_from("T "), st.sampled_from(["Z", ""]))
@@ -66,8 +66,8 @@ def test_native_code_takes_no_time_that_datetime_refuses(parts) -> None:
 @pytest.mark.filterwarnings("error")
 def test_a_split_by_time_parts_the_log_at_a_moment() -> None:
     dataset = vizsla.Dataset.of(ITEMS, clicks=log())
-    train, held = dataset.split(by="time", after=str(30 * DAY))
-    assert train.clicks.sum() == 60 and train.events.times.max() == 29 * DAY
+    train, held = dataset.split(by="time", after=str(30 * SECONDS_PER_DAY))
+    assert train.clicks.sum() == 60 and train.events.times.max() == 29 * SECONDS_PER_DAY
     assert held.query_texts("cold")[1] == ["thing"]
     assert set(held.query_texts("warm")[1]) == {f"else {day}" for day in range(30, 40)}
     share = dataset.split(by="time", held_out=0.25)[1]
@@ -123,7 +123,7 @@ def test_the_half_life_is_saved_and_shown(tmp_path) -> None:
 
 
 def test_a_half_life_is_chosen_on_the_latest_clicks_and_only_if_it_helps() -> None:
-    rows = [(query, item, 1.0, float(day) * DAY) for day in range(60) for query, item in _habits(day)]
+    rows = [(query, item, 1.0, float(day) * SECONDS_PER_DAY) for day in range(60) for query, item in _habits(day)]
     items = {f"{kind}{n}": f"thing {n}" for n in range(30) for kind in "ab"}
 
     def build(clicks):
@@ -174,9 +174,9 @@ def _items(folder):
         ([None], r"Every click must be \(query text, item id\)"),
         (None, "`clicks` must be a Dataset or"),
         ("thing", "`clicks` must be a Dataset or"),
-        ([("thing", "old", np.nan, 0.0), ("thing", "new", 1.0, DAY)], "weight must be above 0 .* Got nan"),
-        ([("thing", "old", "x", 0.0), ("thing", "new", 1.0, DAY)], "`weight` must be numbers"),
-        ([("thing", "old", 10**400, 0.0), ("thing", "new", 1.0, DAY)], "`weight` must be"),
+        ([("thing", "old", np.nan, 0.0), ("thing", "new", 1.0, SECONDS_PER_DAY)], "weight must be above 0 .* Got nan"),
+        ([("thing", "old", "x", 0.0), ("thing", "new", 1.0, SECONDS_PER_DAY)], "`weight` must be numbers"),
+        ([("thing", "old", 10**400, 0.0), ("thing", "new", 1.0, SECONDS_PER_DAY)], "`weight` must be"),
     ],
 )
 @pytest.mark.parametrize("learn", ["tokens", "pefa"])
@@ -191,7 +191,7 @@ def test_clicks_that_are_none_are_refused_whatever_the_half_life(learn, clicks, 
 @pytest.mark.parametrize("time", [np.nan, np.inf, "x", None, 10**400])
 def test_a_time_that_is_none_is_refused_and_drops_no_click(time) -> None:
     with pytest.raises(InputError, match="time"):
-        decayed([("thing", "old", 1.0, time), ("thing", "new", 1.0, DAY)], 3.0)
+        decayed([("thing", "old", 1.0, time), ("thing", "new", 1.0, SECONDS_PER_DAY)], 3.0)
 
 
 def test_a_half_life_can_be_chosen_for_clicks_that_are_read_once() -> None:

@@ -74,7 +74,7 @@ def test_nobody_moves_who_is_damped_or_pleased():
 def test_blocks_change_nothing(monkeypatch):
     centroids, codes, seen = problem(pairs=900)
     found = recoded(centroids, codes, seen)
-    monkeypatch.setattr("vizsla.learning.recoding.BLOCK", 25)
+    monkeypatch.setattr("vizsla.learning.recoding.PAIRS_PER_BLOCK", 25)
     assert np.array_equal(recoded(centroids, codes, seen), found)
 
 

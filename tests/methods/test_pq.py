@@ -77,7 +77,7 @@ def test_items_come_and_go(encoder):
     with pytest.raises(InputError, match="new"):
         grown.with_items({"new": "again"})
     with pytest.raises(InputError, match="build it anew"):
-        dense(ITEMS, encoder).with_items({"new": "fig"})
+        dense(ITEMS, encoder, index="hnsw").with_items({"new": "fig"})
 
 
 @pytest.mark.parametrize("bits", [8, 4])

@@ -13,6 +13,7 @@ echo "working on $1"
 case "$1" in
   lint) exit ${LINT:-0} ;;
   sanitize) echo "${NATIVE:-7 passed in 1.50s}"; exit ${NATIVE_CODE:-0} ;;
+  test-integrations) echo "${ADAPTERS:-5 passed in 2.00s}"; exit ${ADAPTERS_CODE:-0} ;;
   test) echo "${SUITE:-30 passed, 2 skipped in 75.31s (0:01:15)}"; exit ${SUITE_CODE:-0} ;;
 esac
 """
@@ -39,9 +40,10 @@ def test_all_pass(ci):
     assert [line for line in lines if line.startswith("working")] == [
         "working on lint",
         "working on sanitize",
+        "working on test-integrations",
         "working on test",
     ]
-    assert [line.split()[0] for line in lines[-4:-1]] == ["passed"] * 3
+    assert [line.split()[0] for line in lines[-5:-1]] == ["passed"] * 4
 
 
 @pytest.mark.parametrize(
@@ -50,6 +52,7 @@ def test_all_pass(ci):
         ({"LINT": "2"}, "lint", "30 passed, 1 failed"),
         ({"NATIVE": "3 failed, 4 passed in 1.50s", "NATIVE_CODE": "1"}, "sanitizer", "30 passed, 3 failed"),
         ({"NATIVE": "Segmentation fault", "NATIVE_CODE": "2"}, "sanitizer", "30 passed, 1 failed"),
+        ({"ADAPTERS": "1 failed, 4 passed in 2.00s", "ADAPTERS_CODE": "1"}, "integrations", "30 passed, 1 failed"),
         ({"SUITE": "2 failed, 28 passed, 1 error in 9.00s", "SUITE_CODE": "1"}, "suite", "28 passed, 3 failed"),
         ({"SUITE": "No C++ compiler was found.", "SUITE_CODE": "2"}, "suite", "0 passed, 1 failed"),
     ],
@@ -57,13 +60,13 @@ def test_all_pass(ci):
 def test_a_failure_is_named_and_the_rest_still_runs(ci, variables, failed, last):
     code, lines = ci(**variables)
     assert code == 1 and lines[-1] == last
-    assert sum(line.startswith("working") for line in lines) == 3
-    (named,) = [line for line in lines[-4:-1] if line.startswith("FAILED")]
+    assert sum(line.startswith("working") for line in lines) == 4
+    (named,) = [line for line in lines[-5:-1] if line.startswith("FAILED")]
     assert failed in named
 
 
 @pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")
 def test_every_step_is_a_target_of_the_makefile():
-    for target in ("lint", "sanitize", "test", "test-core"):
+    for target in ("lint", "sanitize", "test", "test-core", "test-integrations"):
         done = subprocess.run(["make", "-C", str(ROOT), "-n", target], capture_output=True, text=True)
         assert done.returncode == 0, done.stderr

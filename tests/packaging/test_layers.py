@@ -23,6 +23,8 @@ LAYERS = [
     {"methods"},
     {"evaluation"},
     {"engine"},
+    {"serve"},
+    {"integrations"},
     {"testing"},
     {"demo"},
     {"cli"},

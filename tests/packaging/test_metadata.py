@@ -47,7 +47,15 @@ def test_extra_exists(extra):
 
 def test_all_holds_every_extra_for_users():
     named = re.search(r"\[(.*)\]", EXTRAS["all"][0])[1].split(",")
-    assert set(named) == set(EXTRAS) - {"test", "test-neural", "dev", "docs", "all", "stem"}  # the last is empty by now
+    assert set(named) == set(EXTRAS) - {
+        "test",
+        "test-neural",
+        "test-integrations",
+        "dev",
+        "docs",
+        "all",
+        "stem",
+    }  # the last is empty by now
 
 
 def test_the_core_is_tested_without_torch():

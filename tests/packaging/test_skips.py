@@ -66,4 +66,5 @@ def test_only_a_core_run_may_lack_the_neural_extras(core, monkeypatch):
     assert skips.expected("the extra neural is not installed") is core
     assert skips.expected("the extra onnx is not installed") is core
     assert not skips.expected("the rival test needs bm25s")
+    assert not skips.expected("Chromium is not installed")
     assert skips.expected("real data are not at hand")

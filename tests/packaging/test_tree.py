@@ -17,53 +17,45 @@ UNSAFE_MODULES = {"pickle", "cPickle", "cloudpickle", "dill", "joblib", "shelve"
 UNSAFE_CALLS = {"eval", "exec", "compile"}
 
 SHORT = {
-    "_internal/lazy.py": "two helpers that everything imports",
     "artifacts/npy.py": "one file format",
-    "compose/topk.py": "one operator",
     "core/explanation.py": "one class, which every layer returns",
     "encoders/open.py": "one function, by which users name an encoder",
     "indexes/_memory.py": "two helpers that need no class",
     "indexes/factory.py": "imports an index only when it is asked for",
     "io/write.py": "chooses among the writers of the formats",
-    "methods/pq.py": "one function over `dense` and `pefa`",
+    "serve/page_routes.py": "the routes of the page",
     "typing.py": "aliases only",
 }
 """Modules below 60 lines, with the reason."""
 
 OWN = {
     "artifacts/pickling.py": "imported when an artifact is pickled",
-    "methods/bm25_mixed.py": "catalogs in several languages, with a twin of its own",
-    "core/display.py": "imported when an answer is shown",
     "data/where_grammar.py": "a parser with tests of its own",
     "engine/live_clicks.py": "clicks, apart from the member that learns from them",
-    "engine/member.py": "the protocol that every member implements",
-    "demo/budget.py": "one row of the demo",
+    "engine/query_memory.py": "a retriever with tests of its own",
+    "engine/lexical_member.py": "BM25, which is also found by the name of its module",
+    "engine/live_completion.py": "completion, apart from changes and searches",
     "demo/docstring.py": "a parser with tests of its own",
-    "demo/methods.py": "the rows of the demo",
     "engine/administration.py": "what an engine does rarely, apart from changes and searches",
     "engine/static_member.py": "members that are built whole",
-    "engine/writer.py": "group commit with tests of its own",
     "evaluation/significance.py": "statistics with tests of their own",
     "indexes/pq/training.py": "needs faiss, which a search does not",
-    "io/documents.py": "one format",
     "io/ir_datasets.py": "one format",
     "io/pecos.py": "one format",
-    "io/tables.py": "one format",
+    "methods/bm25_items.py": "imported when items change",
     "methods/cur/least_squares.py": "linear algebra with tests of its own",
     "methods/jpq/run.py": "trials around the training loop, apart from reading arguments",
-    "methods/pefa/selection.py": "apart from building, which it would double in size",
     "methods/sidr/trainer.py": "steps, apart from what they are given",
-    "text/languages.py": "tables of words by language",
-    "text/stemming.py": "the border to PyStemmer",
+    "serve/admin_routes.py": "routes, which the application joins",
+    "serve/application.py": "the ASGI application, which workers import by name",
+    "serve/page_routes.py": "routes, which the application joins",
+    "serve/rerank_routes.py": "routes, which the application joins",
+    "serve/search_routes.py": "routes, which the application joins",
 }
 """Modules that only one other module of their folder imports, with the reason."""
 
 TWINS = {"model.py": "the retriever of a method's package"}
 """File names that may occur more than twice, with the reason."""
-
-SAME_CLASS_NAMES = {"Asked", "Calibration", "Choice", "Comparison", "Encoding", "Lessons", "Line", "Pool", "Reading"}
-SAME_CLASS_NAMES |= {"Trial", "Watched"}
-"""Class names that occur more than once: none may be added."""
 
 
 def name(path):
@@ -104,10 +96,18 @@ def test_no_module_is_a_splinter():
 
 
 def test_no_module_serves_one_sibling_only():
+    assert sorted(path for path in lonely() - OWN.keys() if not path.startswith("cli/")) == []
+
+
+def lonely():
+    """Modules that only one other module of their folder imports."""
     found = {path: users for path, users in importers().items() if len(users) == 1}
     found = {path: users for path, users in found.items() if {user.name for user in users} != {"__init__.py"}}
-    lonely = {inner(path) for path, users in found.items() if {path.parent} == {user.parent for user in users}}
-    assert sorted(path for path in lonely - OWN.keys() if not path.startswith("cli/")) == []
+    return {inner(path) for path, users in found.items() if {path.parent} == {user.parent for user in users}}
+
+
+def test_every_exception_is_of_a_module_that_exists():
+    assert sorted((SHORT.keys() | OWN.keys()) - {inner(path) for path in MODULES}) == []
 
 
 def importers():
@@ -135,8 +135,7 @@ def test_class_names_are_unique():
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 places[node.name].add(inner(path))
-    several = {each: sorted(paths) for each, paths in places.items() if len(paths) > 1}
-    assert {each: paths for each, paths in several.items() if each not in SAME_CLASS_NAMES} == {}
+    assert {each: sorted(paths) for each, paths in places.items() if len(paths) > 1} == {}
 
 
 def test_array_aliases_are_defined_in_typing_only():

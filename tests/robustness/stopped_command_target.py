@@ -26,6 +26,7 @@ from tests.support.stuck import Watched, finished
 from tests.support.tiny_bert import tiny_bert
 
 COMMANDS = [
+    "complete items.tsv fi",
     "index bm25 items.tsv -o out",
     "index bm25 items.tsv -o old --overwrite",
     "index tokens items.tsv -o out",
@@ -55,8 +56,8 @@ COMMANDS = [
     "split items.tsv --clicks clicks.tsv -o out --held-out 0.3 --cold 0",
     "inspect bm25",
     "check bm25 dense",
-    "convert items.tsv out --to jsonl",
-    "convert items.tsv out --to beir --clicks clicks.tsv",
+    "convert dataset items.tsv out --to jsonl",
+    "convert dataset items.tsv out --to beir --clicks clicks.tsv",
 ]
 SLOW = [
     "demo fig",

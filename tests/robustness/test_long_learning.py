@@ -87,7 +87,7 @@ def _jpq() -> Work:
 
 def _recoding() -> Work:
     base = pq(search(), bytes=8, rounds=1)
-    return lambda: vizsla.learning.train_jpq(base, log(), epochs=10_000, recodings=10_000, batch=2048)
+    return lambda: vizsla.learning.train_jpq(base, log(), epochs=10_000, reassignments=10_000, batch=2048)
 
 
 def _tokens() -> Work:

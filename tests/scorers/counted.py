@@ -5,7 +5,7 @@ from __future__ import annotations
 from threading import Lock
 
 from tests.contract.catalog import ITEMS
-from vizsla.scorers.function import FunctionScorer
+from vizsla.scorers.text import FunctionScorer
 
 
 def overlap(query: str, text: str) -> float:

@@ -15,7 +15,7 @@ import numpy as np
 from vizsla.core.candidates import Candidates
 from vizsla.core.strings import Strings
 from vizsla.scorers.cache import ScoreCache, ScoreStore
-from vizsla.scorers.function import FunctionScorer
+from vizsla.scorers.text import FunctionScorer
 
 ITEMS = {f"i{n}": f"text {n}" for n in range(120)}
 QUERIES = [f"query {n}" for n in range(4)]

@@ -14,7 +14,7 @@ from tests.scorers.score_overlapping import ITEMS, QUERIES
 from tests.support.interrupts import wait_until
 from tests.support.stuck import finished
 from vizsla.scorers.cache import ScoreCache
-from vizsla.scorers.function import FunctionScorer
+from vizsla.scorers.text import FunctionScorer
 
 ROOT = Path(__file__).resolve().parents[2]
 Events = list[tuple[str, int, str]]

@@ -10,15 +10,14 @@ import traceback
 from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import count
-from threading import Event, Thread
+from threading import Barrier, Event, Thread
 
 import pytest
 
 from vizsla.core.candidates import Candidates
 from vizsla.errors import CompositionError, InputError, ScorerError
+from vizsla.io import json_service
 from vizsla.methods.bm25 import bm25
-from vizsla.scorers import http as http_post
-from vizsla.scorers import http as http_reranker
 from vizsla.scorers.cache import ScoreCache
 from vizsla.scorers.http import HttpReranker
 from vizsla.scorers.wrappers import Budget, Retrying
@@ -36,11 +35,15 @@ class Service(BaseHTTPRequestHandler):
     def do_POST(self):
         asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         self.server.asked.append((asked, self.headers.get("Authorization")))
+        self.server.headers.append(dict(self.headers))
+        if self.server.together is not None:
+            self.server.together.wait(60)
         self.server.paths.append(self.path)
         status, headers, body = self.server.answers.pop(0) if self.server.answers else (200, {}, None)
         if body is None:
-            results = [{"index": at, "relevance_score": len(text)} for at, text in enumerate(asked["documents"])]
-            body = json.dumps({"results": results[::-1]})
+            name, texts = ("score", asked["texts"]) if "texts" in asked else ("relevance_score", asked["documents"])
+            results = [{"index": at, name: len(text)} for at, text in enumerate(texts)][::-1]
+            body = json.dumps(results if "texts" in asked else {"results": results})
         self.send_response(status)
         for name, value in headers.items():
             self.send_header(name, value)
@@ -54,7 +57,8 @@ class Service(BaseHTTPRequestHandler):
 @pytest.fixture
 def service():
     server = ThreadingHTTPServer(("127.0.0.1", 0), Service)
-    server.asked, server.answers, server.paths = [], [], []
+    server.asked, server.answers, server.paths, server.headers = [], [], [], []
+    server.together = None
     thread = Thread(target=server.serve_forever, args=(0.01,), daemon=True)
     thread.start()
     yield server
@@ -198,7 +202,7 @@ def test_the_timeout_is_for_the_whole_request(kind, monkeypatch):
     """Every byte comes long before a socket's own timeout; the clock goes on by a second a look."""
     seconds = count()
     if kind != "silence":
-        monkeypatch.setattr(http_post, "monotonic", lambda: float(next(seconds)))
+        monkeypatch.setattr(json_service, "monotonic", lambda: float(next(seconds)))
     sent, over = [], Event()
     with socket.create_server(("127.0.0.1", 0)) as server:
 
@@ -256,7 +260,7 @@ def test_scores_at_the_edge_of_float32_are_taken(service):
 
 
 def test_an_endless_answer_is_cut(service, monkeypatch):
-    monkeypatch.setattr(http_reranker, "MOST_BYTES", 1000)
+    monkeypatch.setattr(json_service, "MAX_ANSWER_BYTES", 1000)
     service.answers[:] = [(200, {}, " " * 5000)]
     with pytest.raises(InputError, match="at most 1000 bytes"):
         reranker(service).score(["fig", "tree"], WANTED)
@@ -426,3 +430,47 @@ def test_a_date_to_wait_for_is_no_longer_wait(service):
         with pytest.raises(ScorerError) as failure:
             reranker(service).score(["fig", "tree"], WANTED)
         assert failure.value.wait_s == wait
+
+
+def test_the_shape_of_text_embeddings_inference(service):
+    found = reranker(service, shape="tei", batch=2).score(["fig", "tree"], WANTED)
+    assert found.to_dict() == {"0": {"c": 13.0, "b": 8.0, "a": 3.0}, "1": {"c": 13.0}}
+    assert service.asked[0][0] == {"query": "fig", "texts": ["fig", "fig tree"], "truncate": True}
+    service.answers[:] = [(200, {}, json.dumps([{"index": 0, "relevance_score": 1}]))]
+    with pytest.raises(InputError, match="a score for each"):
+        reranker(service, shape="tei").score(["fig", "tree"], WANTED)
+
+
+def test_headers_are_sent_and_secret_ones_come_from_the_environment(service, monkeypatch):
+    monkeypatch.setenv("VIZSLA_TEST_KEY", KEY)
+    scorer = reranker(service, headers={"X-Team": "search", "api-key": "$VIZSLA_TEST_KEY"})
+    scorer.score(["fig", "tree"], WANTED)
+    sent = {name.lower(): value for name, value in service.headers[0].items()}
+    assert sent["x-team"] == "search" and sent["api-key"] == KEY and KEY not in repr(vars(scorer._service))
+    with pytest.raises(InputError, match="environment variable"):
+        reranker(service, headers={"api-key": KEY})
+
+
+def test_the_services_own_message_is_told_without_the_key(service, monkeypatch):
+    monkeypatch.setenv("VIZSLA_TEST_KEY", KEY)
+    for status, kind in ((400, InputError), (503, ScorerError)):
+        service.answers[:] = [(status, {}, json.dumps({"message": f"no model \x1b[31m named rerank for {KEY}"}))]
+        with pytest.raises(kind, match=r"no model \\x1b\[31m named rerank for …") as failure:
+            reranker(service, key_variable="VIZSLA_TEST_KEY").score(["fig", "tree"], WANTED)
+        assert KEY not in "".join(traceback.format_exception(failure.value))
+
+
+def test_requests_are_made_at_a_time(service):
+    """All three wait for each other: one at a time would never end."""
+    service.together = Barrier(3)
+    found = reranker(service, batch=2, concurrency=3).score(["fig", "tree"], WANTED)
+    assert found.to_dict() == {"0": {"c": 13.0, "b": 8.0, "a": 3.0}, "1": {"c": 13.0}}
+
+
+def test_of_several_requests_at_a_time_the_first_that_were_answered_are_kept(service):
+    """A failure tells the scores before it, and all that was sent; the rest is asked for again."""
+    service.answers[:] = [(503, {}, "{}")]
+    budget = Budget(Retrying(reranker(service, batch=1, concurrency=4), attempts=3, pause_s=0.0), calls=100)
+    found = budget.score(["fig", "tree"], WANTED)
+    assert found.to_dict() == {"0": {"c": 13.0, "b": 8.0, "a": 3.0}, "1": {"c": 13.0}}
+    assert found.stats.model_calls == budget.spent == len(service.asked)

@@ -171,3 +171,12 @@ def test_company_changes_little(onnx_model):
     for item in ITEMS:
         alone = scorer.score("fig", Candidates.from_dict({"0": {item: 0.0}})).to_dict()["0"][item]
         assert abs(alone - together[item]) < 1e-5
+
+
+def test_a_model_that_is_opened_twice_is_in_memory_once(onnx_model, tmp_path):
+    first, second = CrossEncoder(ITEMS, onnx_model.path), CrossEncoder(ITEMS, onnx_model.path)
+    assert first.model is second.model is not CrossEncoder(ITEMS, onnx_model.path, max_tokens=9).model
+    for name in ("one", "two"):
+        first.save(tmp_path / name)
+    one, two = vizsla.load(tmp_path / "one"), vizsla.load(tmp_path / "two")
+    assert one.model.loaded() is two.model.loaded()

@@ -7,7 +7,7 @@ import pytest
 from vizsla.core.candidates import Candidates
 from vizsla.errors import BudgetError, InputError, ScorerError
 from vizsla.scorers.cache import ScoreCache
-from vizsla.scorers.function import FunctionScorer
+from vizsla.scorers.text import FunctionScorer
 from vizsla.scorers.wrappers import Budget, Retrying
 
 ITEMS = {"a": "fig", "b": "pear"}

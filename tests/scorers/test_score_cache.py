@@ -24,7 +24,7 @@ from vizsla.errors import CompositionError, FormatError, InputError
 from vizsla.io import sqlite
 from vizsla.methods.bm25 import bm25
 from vizsla.scorers.cache import ScoreCache, ScoreStore
-from vizsla.scorers.function import FunctionScorer
+from vizsla.scorers.text import FunctionScorer
 
 
 @pytest.fixture

@@ -9,13 +9,13 @@ import pytest
 
 from tests.contract.catalog import ITEMS, QUERIES
 from tests.scorers.counted import counted_scorer, overlap
+from vizsla import Engine, Recipe, load
 from vizsla.core.candidates import Candidates
 from vizsla.core.strings import Strings
 from vizsla.data.dataset import Dataset
 from vizsla.errors import InputError
 from vizsla.methods.bm25 import bm25
-from vizsla.scorers.function import TAKES, FunctionScorer
-from vizsla.scorers.text import TextScorer
+from vizsla.scorers.text import TAKES, FunctionScorer, TextScorer
 
 
 def candidates(seed: int = 5) -> Candidates:
@@ -164,3 +164,44 @@ def test_each_query_may_have_its_own_ids():
 def test_what_names_no_items_raises(given, problem):
     with pytest.raises(InputError, match=problem):
         bm25(FRUIT).score("fig", given)
+
+
+def kept(tmp_path, where):
+    rows = [{"id": "f", "text": "a fig tree", "title": "Fig"}, {"id": "p", "text": "a pear"}]
+    if where == "retriever":
+        return bm25(Dataset.of(rows, keep_texts=True))
+    if where == "artifact":
+        bm25(Dataset.of(rows, keep_texts=True)).save(tmp_path / "saved")
+        return load(tmp_path / "saved")
+    engine = Engine.create(tmp_path / "engine", members={"words": Recipe.of("bm25")})
+    engine.add(rows)
+    return engine if where == "engine" else engine.member("words")
+
+
+@pytest.mark.parametrize("where", ["retriever", "artifact", "engine", "member"])
+def test_texts_come_from_what_keeps_them(tmp_path, where):
+    seen = []
+
+    def length(query, texts):
+        seen.extend(texts)
+        return [len(text) for text in texts]
+
+    source = kept(tmp_path, where)
+    scorer = FunctionScorer(length, source)
+    assert list(scorer.items) == ["f", "p"]
+    assert (source >> scorer)("a pear fig").to_dict() == {"0": {"f": 14.0, "p": 6.0}}
+    assert sorted(seen) == ["Fig a fig tree", "a pear"]
+
+
+def test_of_an_engine_a_scorer_knows_the_items_that_were_there(tmp_path):
+    engine = kept(tmp_path, "engine")
+    scorer = FunctionScorer(lambda query, texts: [len(text) for text in texts], engine)
+    engine.upsert([{"id": "q", "text": "a quince"}, {"id": "f", "text": "figs"}])
+    engine.delete("p")
+    assert list(scorer.items) == ["f", "p"]
+    assert list(FunctionScorer(scorer._function, engine).items) == list(engine.items)
+
+
+def test_texts_that_were_not_kept_raise():
+    with pytest.raises(InputError, match="keep_texts"):
+        FunctionScorer(len, bm25({"a": "fig"}))

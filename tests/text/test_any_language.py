@@ -320,7 +320,7 @@ def test_one_word_that_is_repeated_is_no_language():
 def test_a_sample_of_a_large_catalog_says_its_languages(monkeypatch):
     texts = list((GERMAN | ENGLISH).values()) * 20
     whole = bm25(texts)
-    monkeypatch.setattr("vizsla.text.analyzers.VOTERS", 40)
+    monkeypatch.setattr("vizsla.text.analyzers.MAX_ITEMS_SAMPLED", 40)
     sampled = bm25(texts)
     assert sampled.words.fingerprint == whole.words.fingerprint and sampled("haus").ids == whole("haus").ids
 

@@ -109,7 +109,7 @@ def test_batches_do_not_change_what_grows(analyzer: Analyzer, monkeypatch: pytes
     bag, _ = BagOfWords.fit(given_texts[:100], analyzer)
     prints = set()
     for size in (1, 13, 4096):
-        monkeypatch.setattr(texts_module, "BATCH", size)
+        monkeypatch.setattr(texts_module, "TEXTS_PER_BATCH", size)
         grown = bag.grown(iter(given_texts[100:]))
         prints.add(grown.fingerprint)
         assert list(grown.terms) == list(whole.terms)
@@ -141,7 +141,7 @@ def test_batches_and_the_growing_vocabulary_change_nothing(analyzer: Analyzer, m
     terms, counts = twin.bag(given_texts, analyzer)
     assert (list(bag.terms), as_dicts(rows)) == (terms, counts)
     for size in (1, 13, 4096):
-        monkeypatch.setattr(texts_module, "BATCH", size)
+        monkeypatch.setattr(texts_module, "TEXTS_PER_BATCH", size)
         again, again_rows = BagOfWords.fit(iter(given_texts), analyzer)
         assert again.fingerprint == bag.fingerprint
         assert again_rows == rows

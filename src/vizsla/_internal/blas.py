@@ -55,9 +55,9 @@ def blas_threads(most: int) -> Iterator[None]:
         _left(pool, key)
 
 
-_BOUNDS: dict[object, tuple[int, int]] = {}
+_THREAD_BOUNDS: dict[object, tuple[int, int]] = {}
 """Who is inside of a bound: the thread, and the bound."""
-_BEFORE: list[int] = []
+_THREADS_BEFORE: list[int] = []
 """What the number was before the first of them."""
 _LOCK = ForkLock()
 
@@ -65,9 +65,9 @@ _LOCK = ForkLock()
 def _entered(pool: ThreadPool, most: int) -> object:
     key = object()
     with _LOCK:
-        if not _BOUNDS:
-            _BEFORE[:] = [pool.get()]
-        _BOUNDS[key] = get_ident(), most
+        if not _THREAD_BOUNDS:
+            _THREADS_BEFORE[:] = [pool.get()]
+        _THREAD_BOUNDS[key] = get_ident(), most
         _apply(pool)
     return key
 
@@ -75,11 +75,11 @@ def _entered(pool: ThreadPool, most: int) -> object:
 def _left(pool: ThreadPool, key: object) -> None:
     with _LOCK:
         _apply(pool, without=key)  # first: a child that is forked in between finds who has to be forgotten
-        _BOUNDS.pop(key, None)
+        _THREAD_BOUNDS.pop(key, None)
 
 
 def _apply(pool: ThreadPool, without: object = None) -> None:
-    wanted = min([*_BEFORE, *(most for key, (_, most) in _BOUNDS.items() if key is not without)])
+    wanted = min([*_THREADS_BEFORE, *(most for key, (_, most) in _THREAD_BOUNDS.items() if key is not without)])
     if pool.get() != wanted:
         pool.set(wanted)
 
@@ -110,9 +110,9 @@ def loaded_pool() -> ThreadPool | None:
 
 def _only_own() -> None:
     """Forget, in a forked child, who was inside in threads that it does not have."""
-    gone = [key for key, (thread, _) in _BOUNDS.items() if thread != get_ident()]
+    gone = [key for key, (thread, _) in _THREAD_BOUNDS.items() if thread != get_ident()]
     for key in gone:
-        del _BOUNDS[key]
+        del _THREAD_BOUNDS[key]
     pool = loaded_pool() if gone else None
     if pool is not None:
         _apply(pool)

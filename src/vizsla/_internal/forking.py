@@ -43,7 +43,7 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_free)
 
 
-LOOKS, LOOK_S = 1200, 0.1
+MAX_FORK_CHECKS, FORK_CHECK_S = 1200, 0.1
 """How long a fork waits at most: who is inside for longer waits for a disk or another process, and holds no lock.
 
 Two minutes, since on a busy machine a thread among many may not be given a CPU for many seconds, and a child that is
@@ -91,7 +91,7 @@ class ForkGate:
     def _close(self) -> None:
         self._free.acquire()
         self._forks += 1
-        any(self._free.wait_for(lambda: self._inside <= self._own, LOOK_S) for _ in range(LOOKS))
+        any(self._free.wait_for(lambda: self._inside <= self._own, FORK_CHECK_S) for _ in range(MAX_FORK_CHECKS))
 
     def _open(self) -> None:
         self._forks -= 1

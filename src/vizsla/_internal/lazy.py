@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import importlib
+import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+from weakref import WeakValueDictionary
 
+from vizsla._internal.forking import ForkLock
 from vizsla.errors import FormatError, InputError, MissingExtraError, VizslaError
+
+T = TypeVar("T")
 
 
 def import_extra(module: str, feature: str, extra: str) -> Any:
@@ -20,6 +26,8 @@ def import_extra(module: str, feature: str, extra: str) -> Any:
     Traceback (most recent call last):
     vizsla.errors.MissingExtraError: Flying needs an extra. Install it with: pip install 'vizsla[wings]'
     """
+    if module == "onnxruntime":  # it would report to its vendor, and leave files of its own in the home and /tmp
+        os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
     try:
         return importlib.import_module(module)
     except ImportError:
@@ -74,6 +82,46 @@ def stored_model(what: str) -> Iterator[None]:
         raise FormatError(str(error)) from error
 
 
+_MODELS: WeakValueDictionary[Hashable, Any] = WeakValueDictionary()
+_LOADING = ForkLock()
+
+
+def shared_model(key: Hashable, load: Callable[[], T]) -> T:
+    """Return the model of this key, which is loaded unless something in this process holds it already.
+
+    Several artifacts, members and scorers that name one model so need its memory once. A model that nothing holds any
+    more is let go.
+
+    Parameters
+    ----------
+    key : hashable
+        What tells the model from others: its fingerprint, or its files and options.
+    load : callable
+        Loads it.
+
+    Examples
+    --------
+    >>> class Model: ...
+    >>> first = shared_model("a key", Model)
+    >>> shared_model("a key", Model) is first, shared_model("another", Model) is first
+    (True, False)
+    """
+    with _LOADING:
+        known: T | None = _MODELS.get(key)
+        if known is None:
+            known = load()
+            _MODELS[key] = known
+        return known
+
+
+def files_state(folder: Path) -> Hashable:
+    """Return where a folder is, and sizes and times of its files; of what is no folder, its name."""
+    if not folder.is_dir():
+        return str(folder)
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    return str(folder.resolve()), tuple((str(path), path.stat().st_size, path.stat().st_mtime_ns) for path in files)
+
+
 # cached_property without a lock, as Python has it from 3.12 on.
 #
 # Before, one lock served all objects of a class while one of them computed: a child that was forked meanwhile found it
@@ -99,4 +147,4 @@ else:
             return value
 
 
-__all__ = ["cached_property", "import_extra", "stored_model", "typed_errors"]
+__all__ = ["cached_property", "files_state", "import_extra", "shared_model", "stored_model", "typed_errors"]

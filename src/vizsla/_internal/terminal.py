@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
 # Control characters, half surrogate pairs, and marks that turn the direction of what follows.
-_OBEYED = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+_CONTROL_CHARS = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 def escape_control(text: str) -> str:
@@ -29,7 +29,7 @@ def escape_control(text: str) -> str:
     >>> print(escape_control("red \x1b[31m fig"))
     red \x1b[31m fig
     """
-    return _OBEYED.sub(lambda found: repr(found[0])[1:-1], text)
+    return _CONTROL_CHARS.sub(lambda found: repr(found[0])[1:-1], text)
 
 
 def printable_json(text: str) -> str:
@@ -40,10 +40,10 @@ def printable_json(text: str) -> str:
     >>> print(printable_json('"\x9b31m"'))
     "\u009b31m"
     """
-    return _OBEYED.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+    return _CONTROL_CHARS.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
-MOST = 160
+MAX_SHOWN_CHARS = 160
 
 
 def abbreviate(text: str, end: str = "") -> str:
@@ -57,7 +57,7 @@ def abbreviate(text: str, end: str = "") -> str:
     160
     """
     line = " ".join(text.split())
-    room = MOST - len(end)
+    room = MAX_SHOWN_CHARS - len(end)
     return (line if len(line) <= room else line[: room - 1] + "…") + end
 
 

@@ -25,7 +25,7 @@ T = TypeVar("T")
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 _ATTEMPTS = 20
-_MOST_EXTENTS = 100_000
+_MAX_EXTENTS = 100_000
 MAX_HOLES = 64 << 20
 """Bytes of a whole that may be holes, whatever is stored of it."""
 MAX_FEW_HOLES = 384 << 20
@@ -194,7 +194,7 @@ def _stored(handle: int, status: os.stat_result) -> int:
         return size
     stored, at = 0, 0
     try:
-        for _ in range(_MOST_EXTENTS):
+        for _ in range(_MAX_EXTENTS):
             at = os.lseek(handle, at, os.SEEK_DATA)
             end = os.lseek(handle, at, os.SEEK_HOLE)
             stored, at = stored + end - at, end

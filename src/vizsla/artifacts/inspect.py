@@ -14,10 +14,10 @@ from vizsla.artifacts.manifest import MANIFEST, MAX_NESTING, ParentRecord
 from vizsla.artifacts.reader import ArtifactReader, Loading, Place
 from vizsla.errors import FormatError
 
-KEYS = {"measure", "cold", "warm", "trials", "best"}
+SELECTION_KEYS = {"measure", "cold", "warm", "trials", "best"}
 QUALITIES = ("all", "warm", "cold")
-SHOWN = 6
-CELL = 24
+MAX_TRIALS_SHOWN = 6
+MAX_CELL_CHARS = 24
 
 
 def is_choice(value: object) -> bool:
@@ -28,7 +28,11 @@ def is_choice(value: object) -> bool:
     >>> is_choice({"measure": "MRR@10", "cold": 1, "warm": 1, "trials": [{"k": 1, "all": 0.5}], "best": 0})
     True
     """
-    if not isinstance(value, dict) or set(value) - {"repeated"} != KEYS or not isinstance(value["trials"], list):
+    if (
+        not isinstance(value, dict)
+        or set(value) - {"repeated"} != SELECTION_KEYS
+        or not isinstance(value["trials"], list)
+    ):
         return False
     trials, best = value["trials"], value["best"]
     if not all(isinstance(value[name], int) for name in ("cold", "warm")):
@@ -52,7 +56,9 @@ def choice_lines(choice: Mapping[str, Any]) -> Iterator[str]:
     trials, best = choice["trials"], choice["best"]
     asked = f"{choice['warm']:,} warm and {choice['cold']:,} cold held-out queries"
     yield f"chosen of {len(trials):,} by {choice['measure']} on {asked}"
-    order = sorted(range(len(trials)), key=lambda number: (number != best, -trials[number]["all"], number))[:SHOWN]
+    order = sorted(range(len(trials)), key=lambda number: (number != best, -trials[number]["all"], number))[
+        :MAX_TRIALS_SHOWN
+    ]
     names = list(dict.fromkeys(name for number in order for name in trials[number]))
     names = [name for name in names if name not in QUALITIES] + [name for name in QUALITIES if name in names]
     cells = [["*" if n == best else "", *(_choice_cell(name, trials[n].get(name)) for name in names)] for n in order]
@@ -60,8 +66,8 @@ def choice_lines(choice: Mapping[str, Any]) -> Iterator[str]:
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     for row in table:
         yield "  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-    if len(trials) > SHOWN:
-        yield f"… and {len(trials) - SHOWN:,} more; JSON has all of them"
+    if len(trials) > MAX_TRIALS_SHOWN:
+        yield f"… and {len(trials) - MAX_TRIALS_SHOWN:,} more; JSON has all of them"
 
 
 def _choice_cell(name: str, value: Any) -> str:
@@ -70,16 +76,16 @@ def _choice_cell(name: str, value: Any) -> str:
     if isinstance(value, float):
         return f"{value:.4f}" if name in QUALITIES else f"{value:g}"
     text = str(value)
-    return text if len(text) <= CELL else text[: CELL - 1] + "…"
+    return text if len(text) <= MAX_CELL_CHARS else text[: MAX_CELL_CHARS - 1] + "…"
 
 
-WIDTH = 100
+MAX_LINE_CHARS = 100
 """What does not fit into so many characters is taken apart."""
-MOST_ROWS = 60
+MAX_TABLE_ROWS = 60
 
 
 def parameter_lines(parameters: Mapping[str, Any]) -> list[str]:
-    """Return the lines that show parameters, none wider than `WIDTH`; rows of a table are numbered from 0.
+    """Return the lines that show parameters, none wider than `MAX_LINE_CHARS`; rows of a table are numbered from 0.
 
     Examples
     --------
@@ -98,37 +104,37 @@ def _lines(name: str, value: Any) -> Iterator[str]:
     if is_choice(value):
         first, *rows = choice_lines(value)
         yield f"{name}: {first}"
-        yield from (f"  {_shortened(row, WIDTH - 2)}" for row in rows)
+        yield from (f"  {_shortened(row, MAX_LINE_CHARS - 2)}" for row in rows)
         return
     line = f"{name} = {strict_json.one_line(value)}"
-    if len(line) <= WIDTH:
+    if len(line) <= MAX_LINE_CHARS:
         yield line
     elif isinstance(value, dict):
         yield f"{name}:"
-        yield from (f"  {_shortened(inner, WIDTH - 2)}" for inner in parameter_lines(value))
+        yield from (f"  {_shortened(inner, MAX_LINE_CHARS - 2)}" for inner in parameter_lines(value))
     elif isinstance(value, list) and all(isinstance(row, dict) for row in value):
         yield f"{name}:"
-        yield from (f"  {_shortened(row, WIDTH - 2)}" for row in _table(value))
+        yield from (f"  {_shortened(row, MAX_LINE_CHARS - 2)}" for row in _table(value))
     else:
         counted = f" ({len(value):,} {'entries' if isinstance(value, list) else 'characters'})"
-        yield _shortened(line, WIDTH - len(counted)) + counted
+        yield _shortened(line, MAX_LINE_CHARS - len(counted)) + counted
 
 
 def _table(rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     names = list(dict.fromkeys(name for row in rows for name in row))
-    shown = list(enumerate(rows[:MOST_ROWS]))
+    shown = list(enumerate(rows[:MAX_TABLE_ROWS]))
     cells = [[str(number), *(_cell(row[name]) if name in row else "" for name in names)] for number, row in shown]
-    header = ["", *(_shortened(name, CELL) for name in names)]
+    header = ["", *(_shortened(name, MAX_CELL_CHARS) for name in names)]
     widths = [max(map(len, column)) for column in zip(header, *cells, strict=True)]
     for row in [header, *cells]:
         line = "  ".join(_aligned(cell, width) for cell, width in zip(row, widths, strict=True))
         yield line.rstrip()
-    if len(rows) > MOST_ROWS:
-        yield f"… and {len(rows) - MOST_ROWS:,} more; JSON has all of them"
+    if len(rows) > MAX_TABLE_ROWS:
+        yield f"… and {len(rows) - MAX_TABLE_ROWS:,} more; JSON has all of them"
 
 
 def _cell(value: Any) -> str:
-    return f"{value:.4g}" if isinstance(value, float) else _shortened(strict_json.one_line(value), CELL)
+    return f"{value:.4g}" if isinstance(value, float) else _shortened(strict_json.one_line(value), MAX_CELL_CHARS)
 
 
 def _aligned(cell: str, width: int) -> str:

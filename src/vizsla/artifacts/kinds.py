@@ -28,6 +28,7 @@ BUILT_IN = {
     "grouped": "vizsla.indexes.grouped:GroupedIndex",
     "bag-of-words": "vizsla.text.bag_of_words:BagOfWords",
     "ngrams": "vizsla.text.ngrams:NgramTfidf",
+    "completer": "vizsla.text.completion:Completer",
     "lsa": "vizsla.encoders.lsa:LsaEncoder",
     "token-table": "vizsla.encoders.token_table:TokenTable",
     "sidr-encoder": "vizsla.encoders.sidr:SidrEncoder",
@@ -41,6 +42,7 @@ BUILT_IN = {
     "late-interaction": "vizsla.methods.late_interaction:LateInteraction",
     "bm25": "vizsla.methods.bm25:Bm25",
     "bm25-statistics": "vizsla.methods.bm25_statistics:Statistics",
+    "typo-tolerant": "vizsla.methods.typo_tolerant:TypoTolerant",
     "tokens": "vizsla.methods.tokens.model:TokenRetriever",
     "tfidf": "vizsla.methods.tfidf:Tfidf",
     "cold-item-boost": "vizsla.methods.cold_items:ColdItemBoost",
@@ -56,10 +58,11 @@ BUILT_IN = {
     "adacur": "vizsla.methods.cur.adacur:Adacur",
     "residual-cur": "vizsla.methods.cur.residual:ResidualCur",
     "composition": "vizsla.compose.composition:Composition",
+    "signal": "vizsla.compose.signal:Signal",
 }
 """Where each built-in kind is defined; a module is imported only when one is loaded. A manifest names kinds only."""
 
-GROUP = "vizsla.kinds"
+ENTRY_POINT_GROUP = "vizsla.kinds"
 """The group of entry points by which a distribution declares its kinds: `oracle = "fruit.oracle:Oracle"`."""
 
 _registered: dict[str, type[Artifact]] = {}
@@ -97,7 +100,9 @@ def class_of(kind: str) -> type[Artifact] | None:
 def _declared(kind: str | None = None) -> list[EntryPoint]:
     from importlib.metadata import entry_points  # takes longer to import than the rest of this module
 
-    return list(entry_points(group=GROUP) if kind is None else entry_points(group=GROUP, name=kind))
+    return list(
+        entry_points(group=ENTRY_POINT_GROUP) if kind is None else entry_points(group=ENTRY_POINT_GROUP, name=kind)
+    )
 
 
 def _import_installed(kind: str) -> None:

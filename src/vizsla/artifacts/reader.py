@@ -185,6 +185,10 @@ class ArtifactReader:
             raise FormatError(f"{self.path / MANIFEST}: parameter {name!r} is missing or of the wrong type.")
         return value
 
+    def optional(self, name: str, expected: type | tuple[type, ...], default: Any) -> Any:
+        """Return a parameter that artifacts written before it existed do not have, or its default."""
+        return self.parameter(name, expected) if name in self.manifest.parameters else default
+
     def array(self, name: str, dtype: DTypeLike, *, ndim: int = 1, finite: bool = True) -> NDArray[Any]:
         """Return the array stored as `name.npy`, read-only, which must have this type and rank.
 

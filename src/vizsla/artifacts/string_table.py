@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from vizsla.artifacts.reader import ArtifactReader
     from vizsla.artifacts.writer import ArtifactWriter
 
-NAME = "strings"
-METADATA = "metadata"
+STRINGS_NAME = "strings"
+METADATA_NAME = "metadata"
 
 
 class StringTable(Artifact):
@@ -42,20 +42,20 @@ class StringTable(Artifact):
         return f"StringTable({len(self.strings):,} strings)"
 
     def _write(self, writer: ArtifactWriter) -> None:
-        writer.strings(NAME, self.strings)
+        writer.strings(STRINGS_NAME, self.strings)
         if (details := details_of(self.strings)) is not None:
-            writer.child(METADATA, details)
+            writer.child(METADATA_NAME, details)
 
     @classmethod
     def _read(cls, reader: ArtifactReader) -> Self:
         from vizsla.data.metadata import ItemMetadata
 
-        strings = reader.strings(NAME)
-        if METADATA not in reader.manifest.parents:
+        strings = reader.strings(STRINGS_NAME)
+        if METADATA_NAME not in reader.manifest.parents:
             return cls(strings)
-        details = reader.child(METADATA, ItemMetadata)
+        details = reader.child(METADATA_NAME, ItemMetadata)
         if details.count != len(strings):
             raise FormatError(
-                f"{reader.path / METADATA}: expected details of {len(strings)} items. Got {details.count}."
+                f"{reader.path / METADATA_NAME}: expected details of {len(strings)} items. Got {details.count}."
             )
         return cls(Catalog(strings, details))

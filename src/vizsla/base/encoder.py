@@ -16,6 +16,7 @@ from vizsla.errors import InputError
 
 if TYPE_CHECKING:
     from vizsla.base.queries import Queries
+    from vizsla.text.highlights import Highlighter
 
 Rows = NDArray[np.float32] | SparseRows
 """What an encoder makes: a row a text."""
@@ -112,6 +113,10 @@ class Encoder(ABC):
     def items(self, texts: Sequence[str]) -> Rows:
         """Encode item texts; like queries unless the encoder knows better."""
         return self.queries(texts)
+
+    def highlighter(self, query: str) -> Highlighter | None:
+        """Return what finds a query's words in a text; None where an encoder knows no words."""
+        return None
 
     def encoded(self, queries: Queries) -> Rows:
         """Encode the queries of a call, checked; an encoder made of another one shares what that one made of them."""

@@ -10,7 +10,7 @@ from vizsla.base.contract import enforce_contract
 from vizsla.core.candidates import Candidates, PairScores
 from vizsla.data.filter import Filter
 from vizsla.errors import InputError
-from vizsla.typing import BoolArray
+from vizsla.typing import BoolArray, Int32Array
 
 if TYPE_CHECKING:
     from vizsla.base.encoder import Rows
@@ -74,6 +74,10 @@ class Index(Artifact):
     def score(self, queries: Rows | Matrix, candidates: Candidates, *, threads: int = 1) -> Candidates:
         """Score the given items for every row, and rank them."""
         return candidates.with_scores(self.scores(queries, candidates, threads=threads))
+
+    def matches(self, queries: Rows | Matrix) -> Int32Array | None:
+        """Return the numbers, ascending, of all items that a search for the one row can find; None where any can be."""
+        return None
 
     def native_cursor(self, queries: Rows | Matrix) -> Any:
         """Return the queries with this index as native code takes them, which then asks the index by itself."""

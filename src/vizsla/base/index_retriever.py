@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
+from math import inf
 from time import perf_counter
 from typing import Any, ClassVar, Self
 
@@ -20,6 +21,11 @@ from vizsla.core.strings import Strings
 from vizsla.core.validation import validate_args
 from vizsla.data.filter import Filter, Where
 from vizsla.errors import InputError, check_positive
+from vizsla.text.highlights import Highlighter
+from vizsla.typing import Int32Array
+
+MAX_SIMILAR_TERMS = 50
+"""How many of an item's terms, the weightiest ones, ask for similar items."""
 
 
 class IndexRetriever(Retriever):
@@ -149,6 +155,16 @@ class IndexRetriever(Retriever):
         scored: PairScores = self.index.scores(self._rows(queries), candidates, threads=threads)
         return scored
 
+    def _matches(self, queries: Queries, threads: int) -> Int32Array | None:
+        matches: Int32Array | None = self.index.matches(self._rows(queries))
+        return matches
+
+    def _steady_depth(self, filter: Filter | None) -> float:
+        return inf if filter is None or self.index.exact else 0  # under a filter it looks further for more hits
+
+    def _highlighter(self, query: str) -> Highlighter | None:
+        return self.encoder.highlighter(query)
+
 
 def only_rows(found: Candidates, kept: NDArray[np.bool_]) -> Candidates:
     """Empty the rows that are not kept."""
@@ -157,6 +173,19 @@ def only_rows(found: Candidates, kept: NDArray[np.bool_]) -> Candidates:
     offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
     scores = found._required_scores()[inside]
     return Candidates.unchecked(offsets, found.items[inside], scores, found.catalog, found.stats)
+
+
+def query_of_item(row: SparseRows, weights: NDArray[np.float32]) -> SparseRows:
+    """Return an item's row as a query's: a query's row times the columns' weights stands for an item."""
+    divisors = weights[row.columns]
+    values = np.where(divisors > 0, row.values / np.where(divisors > 0, divisors, 1), 0).astype(np.float32)
+    return SparseRows(row.offsets, row.columns, values, row.width)
+
+
+def weightiest(row: SparseRows, weights: NDArray[np.float32]) -> SparseRows:
+    """Return the terms of the one row that weigh most."""
+    kept = np.sort(np.argsort(-row.values * weights[row.columns], kind="stable")[:MAX_SIMILAR_TERMS])
+    return SparseRows(np.array([0, len(kept)]), row.columns[kept], row.values[kept], row.width)
 
 
 class RowSpaceRetriever(IndexRetriever):
@@ -182,6 +211,21 @@ class RowSpaceRetriever(IndexRetriever):
     def row_lengths(self) -> tuple[float, ...]:
         """Lengths that are worth a trial for the moved rows; nothing where rows do not all have length 1."""
         return ()
+
+    def _ask_for(self, queries: Queries, item: str, text: str | None) -> bool:
+        number = self.items.find(item)
+        if number < 0:
+            return text is not None
+        if not self.encoder.sparse:
+            queries.seed(self.encoder, np.ascontiguousarray(self.item_rows(np.array([number])), np.float32))
+            return True
+        weights = np.ones(self.encoder.dim, np.float32) if self.column_weights is None else self.column_weights
+        if text is not None:  # its terms are found faster than those of an item, which all lists have to be read for
+            row = SparseRows.of(self.encoder.queries([text]))
+        else:
+            row = query_of_item(SparseRows.of(self.item_rows(np.array([number]))), weights)
+        queries.seed(self.encoder, weightiest(row, weights))
+        return True
 
     @abstractmethod
     def item_rows(self, items: NDArray[np.int64] | slice = slice(None)) -> Any:

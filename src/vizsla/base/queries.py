@@ -86,6 +86,10 @@ class Queries:
             rows = self._rows[fingerprint] = encoder.encoded(self)
         return rows
 
+    def seed(self, encoder: Encoder, rows: Rows) -> None:
+        """Give the rows that an encoder's would be: those of items that the queries stand for."""
+        self._rows.setdefault(encoder.fingerprint, rows)
+
     def take(self, numbers: NDArray[np.int64]) -> Queries:
         """Return some of the queries with what encoders made of them: nothing is encoded again.
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import functools
 import importlib
 import inspect
+import json
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from vizsla.base.live_objects import Binding, fingerprint_of, live_parts
+from vizsla.artifacts.manifest import digest
 from vizsla.errors import InputError, RecipeError
 from vizsla.text.analyzers import Analyzer
 
@@ -19,10 +20,12 @@ if TYPE_CHECKING:
     from vizsla.base.retriever import Retriever
     from vizsla.data.dataset import Dataset
 
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 BUILDERS = {
     "bm25": "vizsla.methods.bm25:bm25",
+    "typo_tolerant": "vizsla.methods.typo_tolerant:typo_tolerant",
     "tfidf": "vizsla.methods.tfidf:tfidf",
     "token_weights": "vizsla.methods.tokens.model:token_weights",
     "tokens": "vizsla.methods.tokens.model:tokens",
@@ -41,23 +44,24 @@ BUILDERS = {
     "anncur": "vizsla.methods.cur.adacur:anncur",
     "residual_cur": "vizsla.methods.cur.residual:residual_cur",
     "fuse": "vizsla.methods.fusion.fit:fuse",
+    "signal": "vizsla.compose.signal:signal",
     "shards": "vizsla.compose.shards:build_shards",
     "composition": "vizsla.compose.composition:build_composition",
 }
 """Which function builds each kind; its module is imported when one is built."""
 
-NESTED = ("base", "parts", "teacher", "first", "pool", "priors", "scorer")
+NESTED_SETTINGS = ("base", "parts", "teacher", "first", "pool", "priors", "scorer")
 """Settings that may be other recipes, or names of members."""
-EFFORT = "effort"
+EFFORT_SETTING = "effort"
 """A setting of every kind: how hard a search tries, where that was changed after building."""
-UNKEPT = ("ids", "clicks", "threads", "path", "checkpoint", "watch")
+UNSAVED_ARGUMENTS = ("ids", "clicks", "threads", "path", "checkpoint", "watch")
 """Arguments of builders that say nothing about how it is built."""
-FOLDERS = ("model",)
+PATH_SETTINGS = ("model",)
 """Settings that may be paths: named by a fingerprint only, since a stored recipe must not choose what is opened."""
-MOST_DEPTH = 200
-MOST_ENTRIES = 256
+MAX_DEPTH = 200
+MAX_ENTRIES = 256
 """A longer list, such as a log of queries, is a live object: a recipe is written into a manifest."""
-MOST_SAVED = 12
+MAX_SAVED_NESTING = 12
 """How deep recipes may lie inside each other to be saved."""
 
 
@@ -99,7 +103,9 @@ class Recipe:
         self._live: dict[str, Any] = {}
         self._owners: tuple[Retriever, ...] = ()
         self.kind = kind
-        self.settings = {name: self._plain(name, value) for name, value in settings.items() if name not in UNKEPT}
+        self.settings = {
+            name: self._plain(name, value) for name, value in settings.items() if name not in UNSAVED_ARGUMENTS
+        }
 
     @classmethod
     def of(cls, kind: str, **settings: Any) -> Recipe:
@@ -196,7 +202,7 @@ class Recipe:
         """Return a setting as plain data; a live object becomes a binding, and a nested recipe keeps none itself."""
         if isinstance(value, np.generic):
             value = value.item()
-        if isinstance(value, Path) or (isinstance(value, str) and name in FOLDERS):
+        if isinstance(value, Path) or (isinstance(value, str) and name in PATH_SETTINGS):
             return self._bound(name, Path(value))
         if value is None or isinstance(value, bool | int | float | str | Binding):
             return value
@@ -204,8 +210,10 @@ class Recipe:
             self._live.update(value._live)
             self._owners += value._owners
             return value.bare
-        if isinstance(value, list | tuple) and (name in NESTED or len(value) <= MOST_ENTRIES):
+        if isinstance(value, list | tuple) and (name in NESTED_SETTINGS or len(value) <= MAX_ENTRIES):
             return [self._plain(name, each) for each in value]
+        if isinstance(value, Mapping) and is_plain_mapping(value):
+            return {key: self._plain(name, each) for key, each in value.items()}
         if (known := getattr(value, "_known_recipe", None)) is not None:
             return self._plain(name, known)
         if isinstance(value, Analyzer) and not hasattr(value, "fingerprint"):
@@ -224,7 +232,7 @@ class Recipe:
         parameters = inspect.signature(_builder(self.kind)).parameters
         more = any(each.kind is each.VAR_KEYWORD for each in parameters.values())
         for name in () if more else self.settings:
-            if name not in (*parameters, EFFORT):
+            if name not in (*parameters, EFFORT_SETTING):
                 raise InputError(f"`{self.kind}` must have the setting {name!r}. Got none: see `vizsla.{self.kind}`.")
         for nested in _nested(self):
             nested._check_names()
@@ -309,7 +317,7 @@ class _Building(NamedTuple):
             recipe._check_names()
         whole = outer or recipe
         arguments = {name: self._value(name, value, recipe, whole) for name, value in recipe.settings.items()}
-        effort = arguments.pop(EFFORT, None)
+        effort = arguments.pop(EFFORT_SETTING, None)
         if function.data is not None:
             arguments[function.data] = self.dataset
         if "threads" in inspect.signature(function).parameters:
@@ -327,7 +335,7 @@ class _Building(NamedTuple):
             return [self._value(name, each, recipe, whole) for each in value]
         if isinstance(value, Binding):
             return self._bound(value, recipe.kind, whole)
-        if isinstance(value, str) and name in NESTED:
+        if isinstance(value, str) and name in NESTED_SETTINGS:
             if value not in self.members:
                 known = ", ".join(self.members) or "none"
                 raise RecipeError(f"`{name}` must be a recipe or the name of a member ({known}). Got {value!r}.")
@@ -347,6 +355,12 @@ class _Building(NamedTuple):
             f"The recipe of kind {kind!r} must be given `{binding.name}` ({binding.fingerprint}), which is no plain "
             f'data. Got none: pass bindings={{"{binding.name}": …}}, or give a function that builds it in its place.'
         )
+
+
+def is_plain_mapping(value: Mapping[Any, Any]) -> bool:
+    """Whether a setting maps names to numbers or texts, such as fields to weights."""
+    kinds = (bool, int, float, str, np.generic)
+    return len(value) <= MAX_ENTRIES and all(isinstance(k, str) and isinstance(v, kinds) for k, v in value.items())
 
 
 def _builder(kind: str) -> Any:
@@ -387,7 +401,7 @@ def _members(value: Any, name: str = "") -> Iterator[str]:
     elif isinstance(value, list):
         for each in value:
             yield from _members(each, name)
-    elif isinstance(value, str) and name in NESTED:
+    elif isinstance(value, str) and name in NESTED_SETTINGS:
         yield value
 
 
@@ -398,11 +412,13 @@ def _written(value: Any) -> Any:
         return {"binding": value.name, "fingerprint": value.fingerprint}
     if isinstance(value, Analyzer):
         return {"analyzer": value.to_dict()}
+    if isinstance(value, dict):
+        return {"mapping": value}
     return [_written(each) for each in value] if isinstance(value, list) else value
 
 
 def _read_recipe(values: Any, depth: int) -> Recipe:
-    if not isinstance(values, Mapping) or values.keys() != {"recipe", "settings"} or depth > MOST_DEPTH:
+    if not isinstance(values, Mapping) or values.keys() != {"recipe", "settings"} or depth > MAX_DEPTH:
         raise InputError(f"A recipe must have a kind and settings. Got {values!r:.100}.")
     settings = values["settings"]
     read = {name: _read(each, depth) for name, each in settings.items()} if isinstance(settings, Mapping) else settings
@@ -412,15 +428,85 @@ def _read_recipe(values: Any, depth: int) -> Recipe:
 def _read(value: Any, depth: int) -> Any:
     if value is None or isinstance(value, bool | int | float | str):
         return value
-    if isinstance(value, list) and depth < MOST_DEPTH:
+    if isinstance(value, list) and depth < MAX_DEPTH:
         return [_read(each, depth + 1) for each in value]
     if isinstance(value, Mapping) and "recipe" in value:
         return _read_recipe(value, depth + 1)
     bound = isinstance(value, Mapping) and value.keys() == {"binding", "fingerprint"}
     if bound and all(isinstance(each, str) for each in value.values()):
         return Binding(value["binding"], value["fingerprint"])
+    mapping = value.get("mapping") if isinstance(value, Mapping) and len(value) == 1 else None
+    if isinstance(mapping, Mapping) and is_plain_mapping(mapping):
+        return dict(mapping)
     if isinstance(value, Mapping) and value.keys() == {"analyzer"}:
         from vizsla.text.analyzers import analyzer_of
 
         return analyzer_of(value["analyzer"])
     raise InputError(f"A setting must be plain, a recipe, a binding or an analyzer. Got {value!r:.100}.")
+
+
+class Binding(NamedTuple):
+    """A live object that a recipe needs and cannot hold as plain data, such as an encoder.
+
+    Attributes
+    ----------
+    name : str
+        The setting that it stands for.
+    fingerprint : str
+        Which object it is.
+    """
+
+    name: str
+    fingerprint: str
+
+
+def fingerprint_of(value: Any) -> str | None:
+    """Return what tells an object from others in every process; None where nothing does.
+
+    Examples
+    --------
+    >>> fingerprint_of(["a fig"] * 300)
+    'list of 300 a0678f3aa2a6e4d1'
+    >>> fingerprint_of(print)
+    """
+    mark = getattr(value, "fingerprint", None)
+    if isinstance(mark, str):
+        return mark
+    if isinstance(value, np.ndarray):
+        return None if value.dtype.hasobject else f"array {value.dtype} {value.shape} {_array_digest(value)}"
+    if all(isinstance(getattr(value, name, None), np.ndarray) for name in ("data", "indices", "indptr")):
+        parts = " ".join(_array_digest(each) for each in (value.data, value.indices, value.indptr))
+        return f"{type(value).__name__} {value.shape} {parts}"
+    if isinstance(value, Path):
+        return f"path {digest(str(value).encode())}"
+    if not isinstance(value, list | tuple | Mapping):
+        return None
+    try:
+        written = json.dumps(dict(value) if isinstance(value, Mapping) else value, allow_nan=False)
+    except (TypeError, ValueError):
+        return None
+    kind = "mapping" if isinstance(value, Mapping) else "list"
+    return f"{kind} of {len(value)} {digest(written.encode())}"
+
+
+def live_parts(part: Any) -> Iterator[Any]:
+    """Yield an object and all that it says it holds (`_live_parts`), each once.
+
+    Examples
+    --------
+    >>> from vizsla.methods.bm25 import bm25
+    >>> search = bm25(["a fig tree"])
+    >>> search.encoder in list(live_parts(search % 5))
+    True
+    """
+    seen, left = set[int](), [part]
+    while left:
+        each = left.pop()
+        if each is not None and id(each) not in seen:
+            seen.add(id(each))
+            yield each
+            left.extend(each._live_parts() if hasattr(each, "_live_parts") else ())
+
+
+def _array_digest(values: Any) -> str:
+    return digest(np.ascontiguousarray(values).reshape(-1).view(np.uint8))

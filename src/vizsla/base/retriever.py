@@ -4,29 +4,39 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
+from math import inf
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol, Self, TypeVar, cast
 
 import numpy as np
 
 from vizsla.artifacts.artifact import Artifact
+from vizsla.base.page import DEPTH as PAGE_DEPTH
+from vizsla.base.page import SNIPPET, Page, PageRequest
 from vizsla.base.queries import Queries
-from vizsla.base.recipe import MOST_SAVED, Recipe, noted
+from vizsla.base.recipe import MAX_SAVED_NESTING, Recipe, noted
 from vizsla.base.scorer import Scorer
+from vizsla.base.web_search import is_web, parsed, prepared, search_web
 from vizsla.core.candidates import Candidates, PairScores, Stats
+from vizsla.core.catalog import details_of
 from vizsla.core.explanation import Explanation
 from vizsla.core.strings import Strings
 from vizsla.core.validation import validate_args
 from vizsla.data.filter import Filter, Where
 from vizsla.errors import CompositionError, InputError, RecipeError, check_positive
+from vizsla.text.highlights import Highlighter
+from vizsla.text.streams import known_ids
+from vizsla.text.web_syntax import PLAIN
+from vizsla.typing import Int32Array
 
 if TYPE_CHECKING:
     from vizsla.compose import Normalized, Rerank, Scaled, Shards, Sum, TopK, Union
+    from vizsla.compose.confidence import Confident
     from vizsla.data.dataset import Dataset
 
 T = TypeVar("T")
 
-DEPTH = 100
+DEFAULT_DEPTH = 100
 """How many candidates a part contributes unless told otherwise."""
 
 
@@ -34,21 +44,21 @@ class Composable:
     """Gives a Retriever `>>`, `|`, `+`, `*` and `%`; each has a method form with its own depth."""
 
     @validate_args
-    def rerank(self, scorer: Scorer, *, depth: int = DEPTH) -> Rerank:
+    def rerank(self, scorer: Scorer, *, depth: int = DEFAULT_DEPTH) -> Rerank:
         """Find `depth` candidates here and let the scorer score them: `self >> scorer`."""
         from vizsla.compose import Rerank
 
         return Rerank(self._retriever(), scorer, depth=depth)
 
     @validate_args
-    def union(self, other: Retriever, *, depth: int = DEPTH) -> Union:
+    def union(self, other: Retriever, *, depth: int = DEFAULT_DEPTH) -> Union:
         """Join both sides' best `depth` into a match set without scores: `self | other`."""
         from vizsla.compose import Union
 
         return Union([self._retriever(), other], depth=depth)
 
     @validate_args
-    def plus(self, other: Retriever, *, depth: int = DEPTH) -> Sum:
+    def plus(self, other: Retriever, *, depth: int = DEFAULT_DEPTH) -> Sum:
         """Add both sides' scores over their best `depth`: `self + other`."""
         from vizsla.compose import Sum
 
@@ -75,7 +85,7 @@ class Composable:
         return TopK(self._retriever(), k)
 
     @validate_args
-    def normalized(self, how: str = "minmax", *, depth: int = DEPTH) -> Normalized:
+    def normalized(self, how: str = "minmax", *, depth: int = DEFAULT_DEPTH) -> Normalized:
         """Bring scores to a common scale, query by query, over the best `depth`: "minmax", "zscore" or "rank"."""
         from vizsla.compose import Normalized
 
@@ -86,6 +96,29 @@ class Composable:
         from vizsla.compose import Scaled
 
         return Scaled(self._retriever(), how, slope=slope, height=height)
+
+    def with_confidence(
+        self, dataset: Dataset, *, min_confidence: float | None = None, seed: int = 0, threads: int = 1
+    ) -> Confident:
+        """Return the same search whose hits have a `confidence`: the probability that they are clicked.
+
+        It is learned from clicks that are held out, from a hit's score, its margin to the next one, its rank, and the
+        agreement of the parts of a composition. It can be compared across queries. Scores and order stay.
+
+        Parameters
+        ----------
+        dataset : Dataset
+            Its clicks.
+        min_confidence : float, optional
+            Leave out hits that are less likely to be clicked; an answer may then be empty.
+        seed : int
+            Draws the held-out clicks.
+        threads : int
+            How many to use.
+        """
+        from vizsla.compose.confidence import learn_confidence
+
+        return learn_confidence(self._retriever(), dataset, min_confidence=min_confidence, seed=seed, threads=threads)
 
     def __rshift__(self, scorer: Scorer) -> Rerank:
         return self.rerank(_operand(scorer, Scorer, ">>"))
@@ -148,10 +181,16 @@ class Retriever(Composable, Scorer, Artifact):
     tracks_clicks: bool = False
     """Whether it takes clicks only to keep in step with parts that learn from them."""
 
+    label: str = ""
+    """What a composition calls it, such as the name of an engine's member; what it is unless given."""
+
     report: Report | None = None
     """What was chosen on held-out clicks when it was built, and why; None where nothing was chosen."""
 
     _recipe: Recipe | None = None
+
+    def __str__(self) -> str:
+        return self.label or repr(self)
 
     @property
     def recipe(self) -> Recipe:
@@ -181,11 +220,16 @@ class Retriever(Composable, Scorer, Artifact):
 
     def _noted(self) -> dict[str, Any]:
         known = self._recipe
-        return {} if known is None or known.depth > MOST_SAVED else {"recipe": known.to_dict()}
+        return {} if known is None or known.depth > MAX_SAVED_NESTING else {"recipe": known.to_dict()}
 
     def _restore(self, parameters: dict[str, Any]) -> None:
         if "recipe" in parameters:
             noted(self, Recipe.stored(parameters["recipe"]))
+
+    def _hints(self, queries: Queries) -> tuple[str, ...]:
+        """Return what to tell the user about one query, such as which one was probably meant: what the parts say."""
+        parts = [part for part in self.children() if isinstance(part, Retriever)]
+        return tuple(dict.fromkeys(hint for part in parts for hint in part._hints(queries)))
 
     @property
     @abstractmethod
@@ -198,7 +242,13 @@ class Retriever(Composable, Scorer, Artifact):
         """Bytes that answering needs: arrays that are read and weights of models; without the items' ids and texts."""
 
     def __call__(
-        self, queries: str | Sequence[str] | Queries, k: int = 10, *, where: Where | None = None, threads: int = 1
+        self,
+        queries: str | Sequence[str] | Queries,
+        k: int = 10,
+        *,
+        where: Where | None = None,
+        threads: int = 1,
+        syntax: str = PLAIN,
     ) -> Candidates:
         """Return the best `k` items for each query.
 
@@ -212,8 +262,13 @@ class Retriever(Composable, Scorer, Artifact):
             Only these items are found, and `k` of them whenever `k` of them match. `filter` prepares it for many calls.
         threads : int
             How many queries are answered at a time. The answer does not depend on it.
+        syntax : {"plain", "web"}
+            How queries are read: as words, or with "phrases", +must, -not, field:word and prefix*, which filter the
+            answers of any retriever whose items keep their texts.
         """
         start = perf_counter()
+        if syntax is not PLAIN and is_web(syntax):
+            return search_web(self, queries, k, where, threads).with_ms((perf_counter() - start) * 1e3)
         asked, items = Queries.of(queries), self.items
         # Usual values are checked here: a single query takes some tens of microseconds, and a call takes one of them.
         most = k if type(k) is int and 0 < k < 2**63 else check_positive("k", k)
@@ -223,6 +278,111 @@ class Retriever(Composable, Scorer, Artifact):
         found = self._search_checked(asked, most, filter, workers)
         timed = found.with_ms((perf_counter() - start) * 1e3)
         return timed if filter is None or filter.count else timed.with_hints(filter.hints)
+
+    def page(
+        self,
+        query: str | Queries,
+        k: int = 10,
+        *,
+        offset: int = 0,
+        where: Where | None = None,
+        facets: Any = None,
+        sort: Any = None,
+        distinct: str | None = None,
+        highlight: bool | str | Sequence[str] = False,
+        snippet_chars: int = SNIPPET,
+        depth: int = PAGE_DEPTH,
+        threads: int = 1,
+        syntax: str = PLAIN,
+    ) -> Page:
+        """Return `k` hits of one query after the first `offset`, with counts over everything that was found.
+
+        Every page is a slice of one list: all items that match, where the method says what a match is, as BM25 does;
+        else the best `depth`. `total` and the facets count the items of that list.
+
+        Parameters
+        ----------
+        query : str
+            The query.
+        k : int
+            How many hits, or groups, at most.
+        offset : int
+            How many hits, or groups, are left out before them.
+        where : Condition, Filter, mask, collection of ids, or function of an id, optional
+            Only these items are found.
+        facets : sequence of str, or mapping, optional
+            Fields to count by value ("brand"), in at most so many round ranges ("price:10"), between edges
+            ("price:0|10|20") or in calendar intervals ("released:month"); or a mapping such as
+            `{"brand": {"size": 20}, "price": [0, 10, 20]}`. A condition of `where` on the facet's own field is not
+            applied to its counts.
+        sort : str or sequence of str, optional
+            Fields to order by, such as "price" or "price:desc", equal items by score. Items without a value come last.
+        distinct : str, optional
+            Return the best item of each value of this field, `k` groups whenever the retriever can find so many, with
+            `hit.more` further items. An item without a value is a group of its own.
+        highlight : bool, str or sequence of str
+            Say where the query's words stand in these fields of each hit; True: in title and text. Also makes snippets.
+        snippet_chars : int
+            How long a snippet is at most, in characters.
+        depth : int
+            How many of the best make up the list where the method does not say what a match is.
+        threads : int
+            How many threads may be used.
+        syntax : {"plain", "web"}
+            How the query is read, as in a search.
+
+        Examples
+        --------
+        >>> from vizsla import Dataset, bm25
+        >>> fruit = [{"id": "f", "text": "a fig", "price": 3}, {"id": "t", "text": "a fig tree", "price": 30}]
+        >>> page = bm25(Dataset.of(fruit)).page("fig", k=1, offset=1, facets=["price:10"], sort="price")
+        >>> page.ids, page.total, page.facets["price"].values[0]
+        (['t'], 2, FacetValue(value=0, count=1, end=5))
+        """
+        request = PageRequest(self, query, k, offset, where, depth, threads, syntax)
+        return request.answer(facets, sort, distinct, highlight, snippet_chars)
+
+    def similar(self, item: str, k: int = 10, *, where: Where | None = None, threads: int = 1) -> Candidates:
+        """Return the items that are most like an item, without itself.
+
+        The item is the query: by its row where the retriever has one per item, such as a vector; else by its text,
+        where texts were kept. Compositions ask each part so.
+
+        Parameters
+        ----------
+        item : str
+            The id of an item.
+        k : int
+            How many items at most.
+        where : Filter, Condition, mask, collection of ids, or function of an id, optional
+            Only these items are found.
+        threads : int
+            How many threads may be used.
+
+        Examples
+        --------
+        >>> from vizsla import bm25
+        >>> bm25({"a": "a fig tree", "b": "an apple tree", "c": "one plum"}).similar("a").ids
+        [['b']]
+        """
+        start, number = perf_counter(), self.items.number(item)
+        details = details_of(self.items)
+        text = None if details is None else details.text(number)
+        queries = Queries([text or ""])
+        if not self._ask_for(queries, item, text):
+            raise InputError(
+                f"`similar` must be asked of a retriever with a row per item, or whose items keep their texts "
+                f"(`keep_texts=True`). Got {self!r}."
+            )
+        filter = None if where is None else Filter.prepared(where, self.items)
+        most = min(check_positive("k", k), len(self.items))
+        found = self._search_checked(queries, most + 1, filter, check_positive("threads", threads))
+        others = np.flatnonzero(found.items != number)[:most]
+        return found._taken(np.array([0, len(others)]), others).with_ms((perf_counter() - start) * 1e3)
+
+    def _ask_for(self, queries: Queries, item: str, text: str | None) -> bool:
+        """Let the one query stand for an item, and return whether it can; `text` is the item's, where it is known."""
+        return text is not None
 
     def exact(
         self, queries: str | Sequence[str] | Queries, k: int = 10, *, where: Where | None = None, threads: int = 1
@@ -284,9 +444,27 @@ class Retriever(Composable, Scorer, Artifact):
         """Return the retriever over more items, whose ids must be new; nothing is trained."""
         raise InputError(f"`items` must go to a retriever that takes new items. Got {self!r}: build it again.")
 
-    def without_items(self, ids: Iterable[str]) -> Retriever:
-        """Return the retriever without these items; nothing is trained."""
-        raise InputError(f"`ids` must go to a retriever that lets items go. Got {self!r}: build it again.")
+    def without_items(self, ids: Iterable[str], *, unknown: str = "raise") -> Self:
+        """Return the retriever without these items; nothing is trained.
+
+        Parameters
+        ----------
+        ids : iterable of str
+            The items to forget; one item must be left.
+        unknown : {"raise", "ignore"}
+            What to do with an id that is not there.
+
+        Examples
+        --------
+        >>> from vizsla import tokens
+        >>> search = tokens({"a": "a fig", "b": "a pear"})
+        >>> search.without_items(["a", "c"], unknown="ignore").items[:]
+        ['b']
+        """
+        if not self._says_why_not:
+            raise InputError(f"`ids` must go to a retriever that lets items go. Got {self!r}: build it again.")
+        gone = known_ids(self.items, ids, unknown=unknown)
+        return cast(Self, self._without_items(gone, {})) if gone else self
 
     def with_clicks(self, clicks: Any) -> Retriever:
         """Return the retriever with more clicks."""
@@ -301,8 +479,8 @@ class Retriever(Composable, Scorer, Artifact):
         return self.with_items(items)
 
     def _without_items(self, ids: list[str], memo: dict[int, Retriever]) -> Retriever:
-        """Return it without these items; parts that were changed before, in this call, are in `memo` by their id."""
-        return self.without_items(ids)
+        """Return it without these known items; parts that were changed before, in this call, are in `memo`."""
+        raise NotImplementedError
 
     def refit_on(self, dataset: Dataset, *, threads: int = 1) -> Retriever:
         """Return what this would be had it learned from this dataset's clicks alone; itself where it learns from none.
@@ -312,13 +490,18 @@ class Retriever(Composable, Scorer, Artifact):
         """
         return self
 
-    def explain(self, query: str | Queries, item: str, *, where: Where | None = None) -> Explanation:
+    def explain(
+        self, query: str | Queries, item: str, *, where: Where | None = None, syntax: str = PLAIN
+    ) -> Explanation:
         """Say why the item gets the score it gets for this query, under the filter it was found with.
 
         Models that scored pairs of the same `Queries` before, in a search, are not called for these again.
         """
-        filter = Filter.prepared(where, self.items)
-        return self._explain(_one_query(query), self.items.number(item), filter)
+        asked = _one_query(query)
+        if syntax is not PLAIN and is_web(syntax):
+            words, where = prepared(self.items, parsed(self.items, asked.texts[0]), where)
+            asked = asked if words == asked.texts[0] else Queries([words])
+        return self._explain(asked, self.items.number(item), Filter.prepared(where, self.items))
 
     @abstractmethod
     def _search(self, queries: Queries, k: int, filter: Filter | None, threads: int) -> Candidates:
@@ -335,6 +518,25 @@ class Retriever(Composable, Scorer, Artifact):
     def _score_all(self, queries: Queries, everything: Candidates, filter: Filter | None, threads: int) -> PairScores:
         """Score all items that are allowed, for `exact`."""
         return self._score(queries, everything, filter, threads)
+
+    def _matches(self, queries: Queries, threads: int) -> Int32Array | None:
+        """Return the numbers, ascending, of all items that a search for the one query can find, without a filter.
+
+        None where the method does not say what a match is, because every item has some score.
+        """
+        return None
+
+    def _unscored_best(self, queries: Queries, depth: int, filter: Filter | None, threads: int) -> Int32Array | None:
+        """Return the items that its best `depth` are, where they can be found without scoring them; else None."""
+        return None
+
+    def _steady_depth(self, filter: Filter | None) -> float:
+        """Return how long an answer may be so that every shorter one is its head."""
+        return inf
+
+    def _highlighter(self, query: str) -> Highlighter | None:
+        """Return what finds the words of a query in a text; None where it knows no words."""
+        return None
 
     def _spend_budget_first(self, queries: Queries, threads: int) -> None:
         """Settle, before a filter is looked at, what the scores of this call depend on: what a budget is spent on.

@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Sequence
 
 from vizsla._internal.terminal import escape_control
-from vizsla.cli.interrupts import INTERRUPTED, MESSAGE, CtrlC
+from vizsla.cli.interrupts import EXIT_INTERRUPTED, MESSAGE, CtrlC
 from vizsla.cli.verbs import lazy_parser
 from vizsla.errors import VizslaError
 
@@ -49,7 +49,7 @@ def run(argv: Sequence[str] | None = None) -> int:
             ctrl_c.over = True
             if isinstance(error, KeyboardInterrupt) or ctrl_c.pressed:
                 print(MESSAGE, file=sys.stderr)
-                return INTERRUPTED
+                return EXIT_INTERRUPTED
             return _failed(error)
 
 

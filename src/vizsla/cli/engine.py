@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
@@ -12,16 +13,29 @@ from pathlib import Path
 from typing import Any
 
 from vizsla._internal.terminal import escape_control, printable_json, working
+from vizsla.base.page import Page
 from vizsla.base.recipe import BUILDERS, Recipe
-from vizsla.cli.options import DATA_HELP, READING, add_reading, named, open_items, read_clicks, read_lines, unique_names
+from vizsla.cli.options import (
+    DATA_HELP,
+    READING,
+    add_reading,
+    named,
+    open_items,
+    read_clicks,
+    read_lines,
+    unique_names,
+    with_unit,
+)
+from vizsla.cli.search import add_page_options, page_options, print_counts
 from vizsla.cli.signatures import SignatureOptions
+from vizsla.core.display import show_blocks
 from vizsla.data.conditions import Condition, where
 from vizsla.engine.engine import Engine
 from vizsla.engine.sync import OPTIONS, SyncReport
 from vizsla.errors import DataError, InputError
 from vizsla.io.open import open_dataset
 
-BATCH = 1000
+ITEMS_PER_TRANSACTION = 1000
 """Items per transaction of an import: Ctrl-C stops between two."""
 WATCH_S = 1.0
 """How long `sync --watch` waits between two looks."""
@@ -40,6 +54,11 @@ def run(arguments: argparse.Namespace) -> int:
     return ACTIONS[arguments.kind][1](arguments) or 0
 
 
+def _say(text: str) -> None:
+    """Print a line, without what a terminal would obey: names of folders and snapshots may hold it."""
+    print(escape_control(text), flush=True)
+
+
 def _create_options(parser: argparse.ArgumentParser) -> None:
     what = "a member: NAME=KIND, NAME={JSON recipe}, or NAME=EXPRESSION over members that come before; may be repeated"
     parser.add_argument("--member", metavar="NAME=WHAT", action="append", default=[], help=what)
@@ -52,7 +71,7 @@ def _create(arguments: argparse.Namespace) -> None:
     members = {name: _member(text) for name, text in unique_names(arguments.member or ["words=bm25"]).items()}
     fields = dict(named(pair) for pair in arguments.field)
     with Engine.create(arguments.engine, members=members, default=arguments.default, metadata=fields) as engine:
-        print(f"{arguments.engine}: members {', '.join(engine.members)}, default {engine.generation().default}")
+        _say(f"{arguments.engine}: members {', '.join(engine.members)}, default {engine.generation().default}")
 
 
 def _member(text: str) -> Recipe | str:
@@ -80,7 +99,7 @@ def _put(arguments: argparse.Namespace) -> None:
         for batch in _batches(dataset.items):
             count += act(batch)
     done = "added" if arguments.kind == "add" else "stored"
-    print(f"{arguments.engine}: {count:,} {done}, {_count(arguments)} items")
+    _say(f"{arguments.engine}: {count:,} {done}, {_count(arguments)} items")
 
 
 def _count(arguments: argparse.Namespace) -> str:
@@ -90,7 +109,7 @@ def _count(arguments: argparse.Namespace) -> str:
 
 def _batches(items: Iterable[Any]) -> Iterator[list[Any]]:
     left = iter(items)
-    while batch := list(islice(left, BATCH)):
+    while batch := list(islice(left, ITEMS_PER_TRANSACTION)):
         yield batch
 
 
@@ -117,7 +136,7 @@ def _delete(arguments: argparse.Namespace) -> None:
         if arguments.where is not None:
             changes.delete(where=_condition(arguments.where))
     with Engine.open(arguments.engine) as engine:
-        print(f"{arguments.engine}: {before - engine.count():,} deleted, {engine.count():,} items")
+        _say(f"{arguments.engine}: {before - engine.count():,} deleted, {engine.count():,} items")
 
 
 def _condition(text: str) -> Condition:
@@ -129,7 +148,7 @@ def _click_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("query", metavar="QUERY", nargs="?", help="what was asked")
     parser.add_argument("item", metavar="ID", nargs="?", help="the item that was chosen")
     parser.add_argument("--weight", type=float, default=1.0, metavar="W", help="what it weighs (default: 1)")
-    parser.add_argument("--clicks", metavar="FILE", help="a log of many: query text, item, weight, time")
+    parser.add_argument("--clicks", metavar="FILE", help="a log of many: query text, item, weight, time; '-' reads it")
     parser.add_argument("--queries", metavar="FILE", help="query texts, when the clicks name queries by id")
     add_reading(parser)
 
@@ -141,8 +160,31 @@ def _click(arguments: argparse.Namespace) -> None:
         if arguments.clicks is None:
             count = engine.click(arguments.query, arguments.item, arguments.weight)
         else:
-            count = sum(map(engine.clicks, _batches(_logged(read_clicks(arguments)))))
-        print(f"{arguments.engine}: {count:,} clicks stored")
+            count = sum(map(engine.clicks, _batches(_clicks_of(arguments))))
+        _say(f"{arguments.engine}: {count:,} clicks stored")
+
+
+def _clicks_of(arguments: argparse.Namespace) -> Iterator[tuple[Any, ...]]:
+    """Yield the clicks of a log; JSONL and standard input, which may be JSONL or CSV, are read here."""
+    path = str(arguments.clicks)
+    if path != "-" and not path.endswith(".jsonl"):
+        yield from _logged(read_clicks(arguments))
+        return
+    lines = read_lines(path)
+    if lines and not lines[0].startswith("{"):
+        with tempfile.NamedTemporaryFile("w", suffix=".csv", encoding="utf-8") as file:
+            file.write("\n".join(lines))
+            file.flush()
+            arguments.clicks = file.name
+            yield from list(_logged(read_clicks(arguments)))
+        return
+    for number, line in enumerate(lines, 1):
+        try:
+            known = json.loads(line)
+            yield known["query"], known["item"], known.get("weight"), known.get("time")
+        except (ValueError, TypeError, KeyError, AttributeError):
+            problem = 'expected an object with "query" and "item", and perhaps "weight" and "time".'
+            raise DataError(problem, path=path, line=number) from None
 
 
 def _logged(clicks: Any) -> Iterator[tuple[Any, ...]]:
@@ -166,12 +208,17 @@ def _search_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--offset", type=int, default=0, metavar="N", help="leave out the first hits (default: 0)")
     parser.add_argument("--where", metavar="CONDITION", help="only items that fulfill it, such as 'price<5'")
     parser.add_argument("--using", metavar="NAME", default="", help="the member that answers (default: the engine's)")
-    parser.add_argument("--json", action="store_true", help="one JSON object per hit")
+    add_page_options(parser)
+    parser.add_argument("--json", action="store_true", help="one JSON object per hit; one in all with facets and such")
 
 
 def _search(arguments: argparse.Namespace) -> None:
     asked = None if arguments.where is None else _condition(arguments.where)
     with Engine.open(arguments.engine, maintenance="manual") as engine:
+        if options := page_options(arguments):
+            named = {"offset": arguments.offset, "where": asked, "using": arguments.using, **options}
+            _print_page(engine.page(arguments.query, arguments.k, **named), arguments)
+            return
         found = engine.search(arguments.query, arguments.k, offset=arguments.offset, where=asked, using=arguments.using)
         if not arguments.json:
             found.show(k=arguments.k)
@@ -181,6 +228,14 @@ def _search(arguments: argparse.Namespace) -> None:
             print(printable_json(json.dumps(row, ensure_ascii=False)))
 
 
+def _print_page(page: Page, arguments: argparse.Namespace) -> None:
+    if arguments.json:
+        print(printable_json(json.dumps(page.to_dict(), ensure_ascii=False)))
+        return
+    show_blocks(page.candidates.with_query_ids([page.query]), k=arguments.k, offset=arguments.offset)
+    print_counts(page)
+
+
 def _sync_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("path", metavar="PATH", help="a folder of documents, a document, or a file of items")
     parser.add_argument("--watch", action="store_true", help="look again every second, until Ctrl-C")
@@ -188,7 +243,7 @@ def _sync_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _sync(arguments: argparse.Namespace) -> None:
-    options = SYNCING.given(arguments)
+    options = with_unit(SYNCING.given(arguments))
     with Engine.open(arguments.engine) as engine:
         with working("reading"):
             report = engine.sync(arguments.path, **options)
@@ -212,7 +267,7 @@ def _tell_sync(arguments: argparse.Namespace, report: SyncReport, before: SyncRe
         if before is None or said not in before.left_out:
             print(escape_control(f"vizsla: {said}"), file=sys.stderr, flush=True)
     if report.added or report.changed or report.deleted or before is None:
-        print(f"{arguments.engine}: {report}", flush=True)
+        _say(f"{arguments.engine}: {report}")
     return report
 
 
@@ -227,7 +282,7 @@ def _compact_options(parser: argparse.ArgumentParser) -> None:
 def _compact(arguments: argparse.Namespace) -> None:
     with Engine.open(arguments.engine) as engine, working("merging"):
         engine.compact(erase=arguments.erase)
-    print(f"{arguments.engine}: {_count(arguments)} items in one segment")
+    _say(f"{arguments.engine}: {_count(arguments)} items in one segment")
 
 
 def _rebuild_options(parser: argparse.ArgumentParser) -> None:
@@ -238,7 +293,7 @@ def _rebuild_options(parser: argparse.ArgumentParser) -> None:
 def _rebuild(arguments: argparse.Namespace) -> None:
     with Engine.open(arguments.engine) as engine, working("building"):
         engine.rebuild(arguments.member, threads=arguments.threads)
-    print(f"{arguments.engine}: rebuilt {arguments.member or 'all members that are built whole'}")
+    _say(f"{arguments.engine}: rebuilt {arguments.member or 'all members that are built whole'}")
 
 
 def _name_options(parser: argparse.ArgumentParser) -> None:
@@ -248,7 +303,7 @@ def _name_options(parser: argparse.ArgumentParser) -> None:
 def _snapshot(arguments: argparse.Namespace) -> None:
     with Engine.open(arguments.engine) as engine:
         engine.snapshot(arguments.name) if arguments.kind == "snapshot" else engine.rollback(arguments.name)
-    print(f"{arguments.engine}: {arguments.kind} {arguments.name}")
+    _say(f"{arguments.engine}: {arguments.kind} {arguments.name}")
 
 
 def _check_options(parser: argparse.ArgumentParser) -> None:
@@ -259,8 +314,8 @@ def _check(arguments: argparse.Namespace) -> int:
     with Engine.open(arguments.engine) as engine:
         problems = engine.check(repair=arguments.repair)
     for problem in problems:
-        print(problem)
-    print(f"{arguments.engine}: {len(problems)} problems" if problems else f"{arguments.engine}: sound")
+        _say(problem)
+    _say(f"{arguments.engine}: {len(problems)} problems" if problems else f"{arguments.engine}: sound")
     return int(bool(problems))
 
 
@@ -276,7 +331,7 @@ def _backup_options(parser: argparse.ArgumentParser) -> None:
 def _backup(arguments: argparse.Namespace) -> None:
     with Engine.open(arguments.engine) as engine, working("copying"):
         engine.backup(Path(arguments.output))
-    print(f"{arguments.output}: a copy of {arguments.engine}")
+    _say(f"{arguments.output}: a copy of {arguments.engine}")
 
 
 Action = tuple[Callable[[argparse.ArgumentParser], None], Callable[[argparse.Namespace], Any]]

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from vizsla.cli.export_pairs import EXPORT, RULES, SAMPLE, export_pairs
+from vizsla.cli.export_pairs import EXPORT, RULES, SAMPLE_OPTIONS, export_pairs
 from vizsla.cli.options import add_data, add_output, check_output, open_data
 from vizsla.cli.signatures import SignatureOptions
 from vizsla.encoders.onnx import MODEL as ONNX
@@ -18,7 +18,7 @@ from vizsla.export.int8 import quantize
 from vizsla.export.onnx import copy_onnx, export_onnx
 
 MODEL = SignatureOptions(SentenceEncoder, only=("query_prompt", "item_prompt", "max_tokens"))
-FAILED = 1
+EXIT_CHECK_FAILED = 1
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -29,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     MODEL.add_to(parser)
     parser.add_argument("--int8", action="store_true", help="int8 weights, if a check on --data's queries allows them")
     add_data(parser, positional=False)
-    SAMPLE.add_to(parser)
+    SAMPLE_OPTIONS.add_to(parser)
     RULES.add_to(parser)
     EXPORT.add_to(parser)
 
@@ -60,14 +60,14 @@ def _float32(arguments: argparse.Namespace, folder: Path) -> OnnxEncoder:
 
 def _checked(full: OnnxEncoder, arguments: argparse.Namespace) -> int:
     """Write int8 if it holds, float32 otherwise, and say which."""
-    sample, options = check_sample(open_data(arguments), **SAMPLE.given(arguments)), RULES.given(arguments)
+    sample, options = check_sample(open_data(arguments), **SAMPLE_OPTIONS.given(arguments)), RULES.given(arguments)
     found, check = quantize(full, arguments.output, *sample[:2], relevant=sample.relevant, overwrite=True, **options)
     print(check)
     if check.accepted:
         _say(found, "int8")
         return 0
     _say(copy_onnx(full, arguments.output, overwrite=True), "float32, since int8 was refused")
-    return FAILED
+    return EXIT_CHECK_FAILED
 
 
 def _say(encoder: OnnxEncoder, what: str) -> None:

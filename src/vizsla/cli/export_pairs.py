@@ -18,12 +18,12 @@ from vizsla.io.atomic import writing_folder
 from vizsla.methods.bm25 import bm25
 from vizsla.scorers.pair_models import OnnxPairModel, TorchPairModel
 
-SAMPLE = SignatureOptions(check_sample, names={"queries": "check_queries", "items": "check_items"})
+SAMPLE_OPTIONS = SignatureOptions(check_sample, names={"queries": "check_queries", "items": "check_items"})
 RULES = SignatureOptions(quantize, only=("depth", "most_loss", "per_channel"))
 EXPORT = SignatureOptions(export_onnx, only=("threads",))
-CANDIDATES = 30
+CANDIDATES_PER_QUERY = 30
 """What BM25 finds among the drawn items, for both models to order."""
-FAILED = 1
+EXIT_CHECK_FAILED = 1
 
 
 def export_pairs(arguments: argparse.Namespace) -> int:
@@ -49,7 +49,7 @@ def _float32(arguments: argparse.Namespace, folder: Path) -> OnnxPairModel:
 
 def _checked(arguments: argparse.Namespace, full: OnnxPairModel) -> int:
     """Write int8 if it holds, float32 otherwise, and say which."""
-    sample = check_sample(open_data(arguments), **SAMPLE.given(arguments))
+    sample = check_sample(open_data(arguments), **SAMPLE_OPTIONS.given(arguments))
     lists, relevant = candidate_lists(sample.queries, sample.items, sample.relevant)
     rules = RULES.given(arguments) | {"overwrite": True}
     texts = [[sample.items[number] for number in row] for row in lists]
@@ -61,14 +61,14 @@ def _checked(arguments: argparse.Namespace, full: OnnxPairModel) -> int:
     with writing_folder(arguments.output, overwrite=True) as folder:
         shutil.copytree(full.path, folder, dirs_exist_ok=True)
     _say(type(full)(arguments.output), "float32, since int8 was refused")
-    return FAILED
+    return EXIT_CHECK_FAILED
 
 
 def candidate_lists(
     queries: list[str], items: list[str], relevant: list[list[int]] | None
 ) -> tuple[list[list[int]], list[list[int]] | None]:
     """Return what BM25 finds for each query, the right items always among it, and the places of these."""
-    found = bm25(items)(queries, CANDIDATES)
+    found = bm25(items)(queries, CANDIDATES_PER_QUERY)
     rows = [found.items[found.offsets[at] : found.offsets[at + 1]].tolist() for at in range(len(queries))]
     if relevant is None:
         return [row or [0] for row in rows], None

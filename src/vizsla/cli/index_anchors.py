@@ -16,7 +16,7 @@ from vizsla.cli.options import add_data, add_output, check_output, load_retrieve
 from vizsla.cli.signatures import SignatureOptions
 from vizsla.errors import InputError
 from vizsla.methods.cur import AnchorScores, anchor_cost, residual_cur, score_anchors
-from vizsla.methods.cur.anchors import HOW, AnchorCost, anchor_queries, still_right
+from vizsla.methods.cur.anchors import ANCHOR_STRATEGIES, AnchorCost, anchor_queries, still_right
 from vizsla.methods.cur.basis_selection import fit_seconds
 from vizsla.methods.cur.components import check_priors
 from vizsla.methods.cur.plan import Plan
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 ANCHORS = SignatureOptions(
     anchor_queries,
     names={"count": "anchors", "how": "choose"},
-    choices={"how": tuple(how for how in HOW if how != "clusters")},  # which needs an encoder
+    choices={"how": tuple(how for how in ANCHOR_STRATEGIES if how != "clusters")},  # which needs an encoder
 )
 SEARCH = SignatureOptions(
     residual_cur,

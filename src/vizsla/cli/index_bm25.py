@@ -6,14 +6,15 @@ import argparse
 from time import perf_counter
 
 from vizsla._internal.terminal import working
-from vizsla.cli.options import add_data, add_output, check_output, open_data, save_model
+from vizsla.cli.options import add_data, add_output, check_output, field_weights, open_data, save_model
 from vizsla.cli.signatures import SignatureOptions
 from vizsla.errors import InputError
 from vizsla.methods.bm25 import bm25
 from vizsla.methods.bm25_statistics import Statistics
+from vizsla.methods.typo_tolerant import typo_tolerant
 from vizsla.text.analyzers import Analyzer, AnyLanguage
 
-OPTIONS = SignatureOptions(bm25)
+OPTIONS = SignatureOptions(bm25, metavars={"fields": "FIELDS"})
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -21,7 +22,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_data(parser)
     add_output(parser)
     OPTIONS.add_to(parser)
+    parser.set_defaults(weighs_fields=True)
     parser.add_argument("--statistics", metavar="PATH", help="counts of the whole catalog, if DATA is a shard of it")
+    typos = "forgive typos: store what finds the neighbors of misspelled words, about 9 bytes per word"
+    parser.add_argument("--typos", action="store_true", help=typos)
     add_analyzer(parser)
 
 
@@ -31,8 +35,13 @@ def run(arguments: argparse.Namespace) -> None:
     counted = load_statistics(arguments.statistics)
     start, analyzer = perf_counter(), chosen_analyzer(arguments, counted)
     with working("building"):
-        built = bm25(open_data(arguments), analyzer=analyzer, statistics=counted, **OPTIONS.given(arguments))
-    save_model(built, arguments, start, more=languages_of(built.statistics))
+        options = OPTIONS.given(arguments) | field_weights(arguments)
+        built = bm25(open_data(arguments), analyzer=analyzer, statistics=counted, **options)
+    if built.report is not None:
+        print(f"fields: {built.report.summary}")
+    save_model(
+        typo_tolerant(built) if arguments.typos else built, arguments, start, more=languages_of(built.statistics)
+    )
 
 
 def add_analyzer(parser: argparse.ArgumentParser) -> None:

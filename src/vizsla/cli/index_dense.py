@@ -17,7 +17,7 @@ from vizsla.encoders.open import open_encoder
 from vizsla.encoders.resumable import remove_encoding, resumable_encode
 from vizsla.encoders.sentence import SentenceEncoder
 from vizsla.errors import InputError
-from vizsla.indexes.factory import DENSE
+from vizsla.indexes.factory import DENSE_MODULES
 from vizsla.indexes.flat import FlatIndex
 from vizsla.indexes.hnsw import HnswIndex
 from vizsla.indexes.ivf import IvfIndex
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 LSA = SignatureOptions(LsaEncoder.fit, only=("dim", "seed"))
 MODEL = SignatureOptions(SentenceEncoder, only=("query_prompt", "item_prompt", "normalize"))
-KIND = SignatureOptions(dense, only=("index",), choices={"index": tuple(DENSE)})
+KIND = SignatureOptions(dense, only=("index",), choices={"index": tuple(DENSE_MODULES)})
 BUILDS: dict[str, Callable[..., Any]] = {
     "flat": FlatIndex.build,
     "hnsw": HnswIndex.build,

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-INTERRUPTED = 130
+EXIT_INTERRUPTED = 130
 MESSAGE = "vizsla: stopped; nothing was left half-written."
 
 
@@ -81,5 +81,5 @@ class CtrlC:
         self.pressed = True
         if self._at_once:
             os.write(sys.__stderr__.fileno() if sys.__stderr__ else 2, f"{MESSAGE}\n".encode())
-            os._exit(INTERRUPTED)
+            os._exit(EXIT_INTERRUPTED)
         signal.default_int_handler(number, frame)

@@ -22,12 +22,15 @@ from vizsla.core.validation import DatasetWarning, WarningLog, as_path
 from vizsla.data.conditions import where
 from vizsla.data.dataset import Dataset
 from vizsla.data.filter import Filter
+from vizsla.encoders.open import open_encoder
 from vizsla.errors import DataError, InputError
 from vizsla.io.bad_lines import Reading
 from vizsla.io.fields import QUERY_FIELDS, sniff
 from vizsla.io.files import LineFile
 from vizsla.io.open import open_dataset
+from vizsla.io.passages import UNITS
 from vizsla.io.readers import read_queries
+from vizsla.text.fields import FieldWeights
 
 READING = SignatureOptions(
     open_dataset,
@@ -47,11 +50,37 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
 
 def open_items(source: str | Path, arguments: argparse.Namespace, **more: Any) -> Dataset:
     """Open a dataset as the arguments say; say which columns were taken for what where nobody named them."""
-    options = READING.given(arguments) | _click_columns(arguments)
+    options = with_unit(READING.given(arguments)) | _click_columns(arguments)
+    if "^" in options.get("text", ""):
+        if not hasattr(arguments, "weighs_fields"):
+            raise InputError(f"`--text` must name fields without weights here. Got {options['text']!r:.80}.")
+        options["text"] = ",".join(FieldWeights.of(options["text"]).names)
     dataset = Dataset.open(source, **{**options, **more})
     if dataset.mapping and not {"id", "text"} <= options.keys():
         print(escape_control(f"vizsla: {dataset.mapping}"), file=sys.stderr)
     return dataset
+
+
+def with_unit(options: dict[str, Any]) -> dict[str, Any]:
+    """Let passages be measured in the tokens of an encoder, where the unit names one."""
+    unit = options.get("passage_unit", UNITS[0])
+    if unit in UNITS:
+        return options
+    encoder = open_encoder(unit)
+    if not hasattr(encoder, "count_tokens"):
+        raise InputError(
+            f"`--passage-unit` must be {', '.join(UNITS)} or an encoder with a tokenizer. Got {unit!r:.60}."
+        )
+    return {**options, "passage_unit": encoder.count_tokens}
+
+
+def field_weights(arguments: argparse.Namespace) -> dict[str, Any]:
+    """Return the fields that are weighed apart: those of --fields, or of --text title^3,description."""
+    text, given = getattr(arguments, "text", ""), getattr(arguments, "fields", None)
+    if given is not None and "^" in text:
+        raise InputError("`--fields` must be left out where `--text` has weights. Got both.")
+    given = text if "^" in text else given
+    return {} if given is None else {"fields": given}
 
 
 def click_reading(arguments: argparse.Namespace) -> dict[str, Any]:
@@ -81,7 +110,7 @@ def _click_columns(arguments: argparse.Namespace) -> dict[str, dict[str, str]]:
 
 
 DATA_HELP = (
-    "a file (CSV, TSV, JSONL, Parquet; '-' is standard input), a folder of .md, .txt and .html documents, a BEIR, MS "
+    "a file (CSV, TSV, JSONL, Parquet; '-' is standard input), a folder of documents, a BEIR, MS "
     "MARCO or PECOS folder, or an ir_datasets id"
 )
 
@@ -209,6 +238,8 @@ def read_lines(path: str) -> list[str]:
     try:
         if path == "-":
             return _filled(sys.stdin)
+        if as_path(path).is_fifo():  # opening it waits until something writes
+            raise InputError(f"A list must be a file, or '-' for standard input. Got {path}, a pipe.")
         with as_path(path).open(encoding="utf-8-sig") as lines:
             return _filled(lines)
     except UnicodeDecodeError as error:

@@ -11,19 +11,22 @@ from vizsla.errors import InputError
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the model, the ids, and where the new model goes."""
-    parser.usage = "%(prog)s MODEL [ID ...] [--from FILE] -o OUT [--overwrite]"
+    parser.usage = "%(prog)s MODEL [ID ...] [--from FILE] [--unknown ignore] -o OUT [--overwrite]"
     parser.add_argument("model", metavar="MODEL", help=MODEL_HELP)
     ids = parser.add_argument("ids", metavar="ID", nargs="+", default=[], help="ids of items to forget")
     # Not nargs="*": argparse would take it for empty at the first option, and refuse ids that come after `-o OUT`.
     ids.required = False
     parser.add_argument("--from", dest="file", metavar="FILE", help="more ids, one a line; '-' is standard input")
+    parser.add_argument(
+        "--unknown", choices=("raise", "ignore"), default="raise", help="what to do with an id that is not there"
+    )
     add_output(parser)
 
 
 def run(arguments: argparse.Namespace) -> None:
     """Remove, save, and say how many."""
     model, without_items = load_with(arguments.model, "without_items")
-    save_changed(model, without_items(_ids(arguments)), arguments, done="removed")
+    save_changed(model, without_items(_ids(arguments), unknown=arguments.unknown), arguments, done="removed")
 
 
 def _ids(arguments: argparse.Namespace) -> list[str]:

@@ -8,12 +8,15 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 from vizsla._internal.terminal import escape_control, printable_json
 from vizsla.artifacts.manifest import MANIFEST
 from vizsla.base.index_retriever import IndexRetriever
+from vizsla.base.page import Page
 from vizsla.base.queries import Queries
 from vizsla.base.retriever import Retriever
+from vizsla.base.web_search import parsed
 from vizsla.cli.options import (
     DATA_HELP,
     add_reading,
@@ -25,11 +28,15 @@ from vizsla.cli.options import (
 )
 from vizsla.core.candidates import Candidates
 from vizsla.core.display import show_blocks
+from vizsla.core.explanation import Explanation
+from vizsla.data.facets import FacetValue
 from vizsla.data.filter import Filter
 from vizsla.errors import InputError
+from vizsla.text.web_syntax import PLAIN, SYNTAXES, WEB
+from vizsla.text.word_filter import keeps_texts
 
-HISTORY = Path("~/.cache/vizsla/history")
-MOST = 1000
+HISTORY_FILE = Path("~/.cache/vizsla/history")
+MAX_HISTORY_LINES = 1000
 HELP = "Type a query, or nothing to leave."
 
 
@@ -57,7 +64,7 @@ def _history() -> Iterator[None]:
     except ImportError:
         yield
         return
-    path = HISTORY.expanduser()
+    path = HISTORY_FILE.expanduser()
     with suppress(OSError):
         readline.read_history_file(path)
     try:
@@ -65,7 +72,7 @@ def _history() -> Iterator[None]:
     finally:
         with suppress(OSError):
             path.parent.mkdir(parents=True, exist_ok=True)
-            readline.set_history_length(MOST)
+            readline.set_history_length(MAX_HISTORY_LINES)
             readline.write_history_file(path)
 
 
@@ -91,8 +98,41 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--late", metavar="FILE", help=late)
     parser.add_argument("--depth", type=int, default=100, metavar="N", help="how many --late re-ranks (default: 100)")
     parser.add_argument("--data", metavar="DATA", help=f"show item texts from {DATA_HELP}")
+    syntax = 'read queries as words, or with "phrases", +must, -not, field:word and prefix* (default: web)'
+    parser.add_argument("--syntax", choices=SYNTAXES, default=WEB, help=syntax)
+    parser.add_argument("--offset", type=int, default=0, metavar="N", help="leave out the best N: a later page")
+    add_page_options(parser)
     parser.add_argument("--json", action="store_true", help="print one JSON object a query instead of tables")
     add_reading(parser)
+
+
+def add_page_options(parser: argparse.ArgumentParser) -> None:
+    """Add facets, orders, groups and highlights."""
+    facets = "count values, ranges or dates over all that is found: brand,price:10,released:month"
+    parser.add_argument("--facets", metavar="FIELDS", help=facets)
+    parser.add_argument("--sort", metavar="FIELDS", help="order by fields, such as price:desc,title")
+    parser.add_argument("--distinct", metavar="FIELD", help="the best item of each value of this field only")
+    marks = "with --json: title, text and other fields with spans of the query's words, and a snippet"
+    parser.add_argument("--highlight", metavar="FIELDS", nargs="?", const="", help=marks)
+
+
+def page_options(given: argparse.Namespace) -> dict[str, Any]:
+    """Return the options of a page that were given."""
+    chosen = {"facets": given.facets, "sort": given.sort, "distinct": given.distinct}
+    if given.highlight is not None:
+        chosen["highlight"] = given.highlight.split(",") if given.highlight else True
+    return {name: value for name, value in chosen.items() if value is not None}
+
+
+def print_counts(page: Page) -> None:
+    """Print how much was found, and the facets."""
+    about = "" if page.total_is_exact else "at least "
+    groups = "" if page.groups is None else f" in {page.groups:,} groups"
+    print(f"{about}{page.total:,} found{groups}, {page.candidates.stats.ms:.2f} ms")
+    for name, counts in page.facets.items():
+        values = [f"{_range(each)} ({each.count:,})" for each in counts.values]
+        values += [f"none ({counts.missing:,})"] if counts.missing else []
+        print(escape_control(f"{name}: {', '.join(values)}"))
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -120,8 +160,12 @@ class Answers:
     def print(self, queries: list[str]) -> None:
         """Answer some queries."""
         arguments = self._arguments
-        asked = Queries(queries)
-        found = self._retriever(asked, k=arguments.k, where=self._where).with_query_ids(queries)
+        if self._is_paged:
+            for query in queries:
+                self._print_page(query)
+            return
+        asked, syntax = Queries(queries), self._syntax(queries)
+        found = self._retriever(asked, k=arguments.k, where=self._where, syntax=syntax).with_query_ids(queries)
         if arguments.json:
             self._print_json(found, asked)
             return
@@ -129,10 +173,48 @@ class Answers:
             found.show(k=arguments.k, texts=self._texts(found), fields=self._fields)
         else:
             show_blocks(found, k=arguments.k, texts=self._texts(found))
+        for hint in found.hints if len(queries) == 1 else ():
+            print(escape_control(hint))
         calls = f", {found.stats.model_calls:,} model calls" if found.stats.model_calls else ""
         print(f"{found.stats.ms:.2f} ms{calls}")
         if arguments.explain:
             self._print_reasons(found, asked)
+
+    @property
+    def _is_paged(self) -> bool:
+        return bool(self._arguments.offset or page_options(self._arguments))
+
+    def _print_page(self, query: str) -> None:
+        """Answer one query by a page, with what was found in all."""
+        given, syntax = self._arguments, self._syntax([query])
+        options = {"offset": given.offset, "where": self._where, "syntax": syntax, **page_options(given)}
+        page = self._retriever.page(query, given.k, **options)
+        if given.json:
+            shown = page.to_dict(self._fields)
+            if given.explain:
+                asked = Queries([query])
+                for hit in shown["hits"]:
+                    hit["why"] = self._why(asked, hit["id"]).to_dict()
+            print(printable_json(json.dumps(shown, ensure_ascii=False)))
+            return
+        found = page.candidates.with_query_ids([query])
+        if self._fields is not None:
+            found.show(k=given.k, texts=self._texts(found), fields=self._fields)
+        else:
+            show_blocks(found, k=given.k, texts=self._texts(found), offset=given.offset)
+        print_counts(page)
+        if given.explain:
+            self._print_reasons(found, Queries([query]))
+
+    def _syntax(self, queries: list[str]) -> str:
+        """Return how queries are read: as words where the web syntax would need texts that are not kept."""
+        syntax: str = self._arguments.syntax
+        items = self._retriever.items
+        if syntax == PLAIN or keeps_texts(items) or all(parsed(items, query).is_plain for query in queries):
+            return syntax
+        hint = 'the signs of "phrases", +must and -not were read as words: index with --keep-texts to use them'
+        print(f"vizsla: hint: {hint}", file=sys.stderr)
+        return PLAIN
 
     def _texts(self, found: Candidates) -> Mapping[str, str] | None:
         if self._data is None:
@@ -142,20 +224,27 @@ class Answers:
     def _print_json(self, found: Candidates, asked: Queries) -> None:
         texts = self._texts(found)
         for number, (query, hits) in enumerate(zip(asked.texts, found, strict=True)):
-            rows = [{**hit._asdict()} for hit in hits]
+            rows: list[dict[str, Any]] = [{"id": hit.id, "score": hit.score} for hit in hits]
             known = found.metadata(number, self._fields) if self._fields is not None else [{} for _ in hits]
             for row, hit, more in zip(rows, hits, known, strict=True):
                 row |= {name: value for name, value in more.items() if name not in ("id", "score")}
                 if texts is not None:
                     row["text"] = texts[hit.id]
                 if self._arguments.explain:
-                    row["why"] = self._retriever.explain(asked, hit.id, where=self._where).to_dict()
+                    row["why"] = self._why(Queries([query]), hit.id).to_dict()
             print(printable_json(json.dumps({"query": query, "hits": rows}, ensure_ascii=False)))
 
     def _print_reasons(self, found: Candidates, asked: Queries) -> None:
         """Say why each item is there, for the one query that was asked."""
         for hit in next(iter(found)):
-            print(escape_control(f"\n{hit.id!s}\n{self._retriever.explain(asked, hit.id, where=self._where)}"))
+            print(escape_control(f"\n{hit.id!s}\n{self._why(asked, hit.id)}"))
+
+    def _why(self, asked: Queries, item: str) -> Explanation:
+        return self._retriever.explain(asked, item, where=self._where, syntax=self._syntax(asked.texts))
+
+
+def _range(value: FacetValue) -> str:
+    return str(value.value) if value.end is None else f"{value.value} to {value.end}"
 
 
 def _retriever(arguments: argparse.Namespace) -> Retriever:

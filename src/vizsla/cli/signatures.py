@@ -13,6 +13,7 @@ from typing import Any
 NUMBERS: dict[str, Callable[[str], float]] = {"int": int, "float": float}
 METAVARS = {"int": "N", "float": "X"}
 SEQUENCES = ("Sequence[float]", "tuple[float, ...]", "tuple[float, float, float]")
+NAMES = "tuple[str, ...]"
 
 
 @dataclass(frozen=True)
@@ -26,7 +27,8 @@ class SignatureOption:
     default : object
         Its default.
     kinds : tuple of str
-        Of its annotation, those that can be read from text: int, float, str, bool, Path, or a sequence of numbers.
+        Of its annotation, those that can be read from text: int, float, str, bool, Path, or a sequence of
+        numbers or names.
     literals : tuple
         The words, or the numbers, that its docstring lists.
     about : str
@@ -52,7 +54,7 @@ class SignatureOption:
             return {"type": self._read_with(_yes_or_no, "yes, no"), "metavar": "|".join(("yes", "no", *words))}
         if any(kind in SEQUENCES for kind in self.kinds):
             return {"type": float, "nargs": "+", "metavar": "X"}
-        if isinstance(self.default, tuple):
+        if self.kinds == (NAMES,) or isinstance(self.default, tuple):
             return {"type": _names, "metavar": "NAMES"}
         if number is None or ("str" in self.kinds and not words):
             return {"choices": words} if words else {"metavar": "PATH" if "Path" in self.kinds else None}
@@ -81,7 +83,7 @@ class SignatureOption:
 
     def help(self, note: str | None = None) -> str:
         """Return what `--help` says of the option."""
-        if note is None and not (self.default is None or self.default is False or self.default == ""):
+        if note is None and not (self.default is None or self.default is False or self.default in ("", ())):
             note = f"default: {_written(self.default)}"
         return (self.about if note is None else f"{self.about} ({note})").replace("%", "%%")
 
@@ -179,7 +181,7 @@ def declared(source: Callable[..., Any]) -> list[SignatureOption]:
         annotation = parameter.annotation if isinstance(parameter.annotation, str) else ""
         parts = [part.strip() for part in re.split(r"\|(?![^\[]*\])", annotation)]
         parts = ["str" if part.startswith("Literal[") else part for part in parts]
-        kinds = tuple(part for part in parts if part in ("int", "float", "str", "bool", "Path", *SEQUENCES))
+        kinds = tuple(part for part in parts if part in ("int", "float", "str", "bool", "Path", NAMES, *SEQUENCES))
         if parameter.default is parameter.empty or not kinds:
             continue
         about = docs.get(name, ("", ""))

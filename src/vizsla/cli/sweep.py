@@ -11,14 +11,13 @@ from vizsla.cli.signatures import SignatureOptions
 from vizsla.errors import InputError
 from vizsla.evaluation import evaluate
 from vizsla.evaluation.sweep import sweep
-from vizsla.methods.xrlinear.compress import compact, prune
-from vizsla.methods.xrlinear.model import XrLinear
+from vizsla.methods.xrlinear.model import XrLinear, compact, prune
 
 if TYPE_CHECKING:
     from vizsla.base.retriever import Retriever
 
 OPTIONS = SignatureOptions(sweep, evaluate, skip=("k", "name"))
-TIMES = (0.1, 0.25, 0.5, 1.0, 2.0, 4.0)
+EFFORT_FACTORS = (0.1, 0.25, 0.5, 1.0, 2.0, 4.0)
 """Of the retriever's own effort: what is tried unless told otherwise."""
 WEIGHTS_OF_BITS = {32: "float32", 16: "int16", 8: "int8"}
 
@@ -70,7 +69,7 @@ def _efforts(retriever: Retriever, wanted: str | None) -> Iterator[tuple[float, 
         raise InputError(
             f"The retriever must have an effort to vary. Got {retriever!r}, which has none, or parts with unlike ones."
         )
-    own = sorted({max(1, round(times * effort)) for times in TIMES})
+    own = sorted({max(1, round(times * effort)) for times in EFFORT_FACTORS})
     efforts = own if wanted is None else _numbers("--efforts", wanted, int)
     return ((float(number), retriever.with_effort(int(number))) for number in efforts)
 

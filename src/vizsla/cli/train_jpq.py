@@ -33,7 +33,7 @@ OPTIONS = SignatureOptions(
     train_jpq,
     JpqSettings,
     skip=("model",),
-    notes={"handicap": "default: 0; with --bytes: auto", "recodings": "default: 0; with --bytes: auto"},
+    notes={"clicked_margin": "default: 0; with --bytes: auto", "reassignments": "default: 0; with --bytes: auto"},
 )
 CODING = SignatureOptions(PqIndex.build, only=("bits", "seed", "threads"))
 MODEL = SignatureOptions(QueryModel, names={"rate": "model_rate"})
@@ -69,14 +69,16 @@ def run(arguments: argparse.Namespace) -> None:
         chosen, first = model.choice.chosen, model.choice.trials[0]
         said = ", ".join(f"{kind} {first[kind]:.4f} to {chosen[kind]:.4f}" for kind in ("warm", "cold"))
         epochs = f"{chosen['epochs']} epoch{'' if chosen['epochs'] == 1 else 's'}"
-        numbers = f"share {chosen['share']:g}, {epochs}, handicap {chosen['handicap']:g}"
+        numbers = (
+            f"click loss weight {chosen['click_loss_weight']:g}, {epochs}, clicked margin {chosen['clicked_margin']:g}"
+        )
         print(f"{numbers}; held-out {model.choice.measure}: {said}")
 
 
 def _trained(arguments: argparse.Namespace, line: TrainingLine) -> tuple[Jpq, bool]:
     """Return the trained retriever, and whether training came to its end."""
     base, teacher = _coded(arguments)
-    usual = {} if arguments.bytes is None else {"handicap": "auto", "recodings": "auto"}
+    usual = {} if arguments.bytes is None else {"clicked_margin": "auto", "reassignments": "auto"}
     clicks = read_clicks(arguments) if arguments.clicks else None
     queries = read_lines(arguments.query_log) if arguments.query_log else None
     parts = {"queries": queries, "teacher": teacher, "model": _model(arguments)}

@@ -16,15 +16,18 @@ VERBS = {
     "add": "give a saved model new items, without training",
     "remove": "let a saved model forget items, without training",
     "search": "answer queries from an artifact, or straight from a folder or a file",
+    "complete": "complete what was typed, from titles and past queries",
     "eval": "measure the quality and cost of an artifact, or of a run, on judged queries",
     "compare": "put artifacts and runs side by side, with significance and cost",
     "sweep": "draw how quality and cost of a retriever change with its effort, or a model's with its weights",
     "compose": "join artifacts by an expression into a new one",
     "split": "hold out clicks to judge by, at random or by time",
     "engine": "keep a live catalog of items and clicks, and search it",
+    "serve": "search, items and clicks over HTTP, and a page",
+    "mcp": "let assistants search an engine or an artifact",
     "inspect": "an artifact's pedigree, sizes and parameters",
     "check": "audit every file of an artifact",
-    "convert": "read a dataset in one format and write it in another",
+    "convert": "read data in one format and write them in another",
     "export": "write a model in a form that is served without torch",
 }
 """What each verb does. The verb `search` is in the module `vizsla.cli.search`."""
@@ -36,6 +39,7 @@ KINDS = {
         "statistics": "word counts that the shards of a BM25 share",
         "tfidf": "words, pairs of words and character trigrams, by TF-IDF",
         "dense": "vectors of an encoder",
+        "completion": "titles and past queries, to complete what is typed",
         "anchors": "an expensive scorer, to be searched under a budget",
         "sidr": "items encoded by SiDR's model: full parametric search",
         "pq": "codes for the vectors of a dense model: many times smaller",
@@ -69,11 +73,22 @@ KINDS = {
         "stats": "counts, bytes on disk and the age of members, as JSON",
         "backup": "copy the engine to a new folder",
     },
+    "convert": {
+        "dataset": "items, queries, judgments and clicks",
+        "ubi": "a User Behavior Insights log, to a click log",
+    },
     "export": {"onnx": "for ONNX Runtime, with float32 or checked int8 weights"},
 }
 """What a verb is given next, where it has kinds. The kind `index bm25` is in the module `vizsla.cli.index_bm25`."""
 
-METAVARS = {"index": "KIND", "train": "METHOD", "adapt": "METHOD", "engine": "ACTION", "export": "FORM"}
+METAVARS = {
+    "index": "KIND",
+    "train": "METHOD",
+    "adapt": "METHOD",
+    "engine": "ACTION",
+    "convert": "KIND",
+    "export": "FORM",
+}
 MODULES = {f"{verb} {kind}": verb for verb in ("adapt", "engine") for kind in KINDS[verb]}
 """Modules that are named otherwise. One that serves several kinds reads which from `parser.get_default("kind")`."""
 

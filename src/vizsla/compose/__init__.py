@@ -9,14 +9,27 @@ Examples
 [['a']]
 """
 
+from vizsla.compose.adjustments import Adjusted
 from vizsla.compose.budgeted import BudgetedRerank
 from vizsla.compose.composition import Composition
+from vizsla.compose.confidence import Confident
 from vizsla.compose.normalize import Normalized, Scaled
+from vizsla.compose.operators import Rerank, TopK, Union
 from vizsla.compose.parser import parse
-from vizsla.compose.rerank import Rerank
 from vizsla.compose.shards import Shards
-from vizsla.compose.topk import TopK
-from vizsla.compose.union import Union
 from vizsla.compose.weighted_sum import Sum
 
-__all__ = ["BudgetedRerank", "Composition", "Normalized", "Rerank", "Scaled", "Shards", "Sum", "TopK", "Union", "parse"]
+__all__ = [
+    "Adjusted",
+    "BudgetedRerank",
+    "Composition",
+    "Confident",
+    "Normalized",
+    "Rerank",
+    "Scaled",
+    "Shards",
+    "Sum",
+    "TopK",
+    "Union",
+    "parse",
+]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from math import inf
 from typing import Any, Self
 
 import numpy as np
@@ -11,14 +12,13 @@ from numpy.typing import NDArray
 from vizsla.base.queries import Queries
 from vizsla.base.retriever import Retriever
 from vizsla.base.scorer import Scorer
-from vizsla.compose.rerank import Rerank
-from vizsla.compose.topk import TopK
+from vizsla.compose.operators import Rerank, TopK
 from vizsla.core.candidates import Candidates, PairScores, Stats
 from vizsla.core.explanation import Explanation
 from vizsla.core.validation import validate_args
 from vizsla.data.filter import Filter
 from vizsla.errors import check_positive
-from vizsla.typing import Float32Array
+from vizsla.typing import Float32Array, Int32Array
 
 
 class PurchasedScores:
@@ -96,9 +96,18 @@ class BudgetedRetriever(Retriever):
         (scores, missing), stats = bought.scores_of(candidates), bought.bill()
         if len(missing):
             guessed = self._guess(queries, bought, candidates.select(missing), threads)
-            scores[missing] = np.clip(guessed.scores, np.finfo(np.float32).min, min(self.max_score, _LARGEST))
+            scores[missing] = np.clip(guessed.scores, np.finfo(np.float32).min, min(self.max_score, _MAX_FLOAT32))
             stats = stats + guessed.stats + Stats(estimated=len(missing))
         return PairScores(scores, stats)
+
+    def _matches(self, queries: Queries, threads: int) -> Int32Array | None:
+        return None  # what is bought is what is found
+
+    def _unscored_best(self, queries: Queries, depth: int, filter: Filter | None, threads: int) -> Int32Array | None:
+        return None
+
+    def _steady_depth(self, filter: Filter | None) -> float:
+        return inf
 
     def _ignored_cut(self) -> int | None:
         return None  # who is asked for scores searches first
@@ -113,7 +122,7 @@ class BudgetedRetriever(Retriever):
         return known
 
 
-_LARGEST = float(np.finfo(np.float32).max)
+_MAX_FLOAT32 = float(np.finfo(np.float32).max)
 
 
 class BudgetedRerank(BudgetedRetriever, Rerank):

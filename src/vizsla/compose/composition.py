@@ -6,13 +6,14 @@ from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
+import numpy as np
+
 from vizsla._internal.lazy import cached_property
 from vizsla._internal.terminal import abbreviate
 from vizsla.artifacts.artifact import Artifact
 from vizsla.base.encoder import Encoder
-from vizsla.base.live_objects import Binding, fingerprint_of
 from vizsla.base.queries import Queries
-from vizsla.base.recipe import Recipe, builds
+from vizsla.base.recipe import Binding, Recipe, builds, fingerprint_of
 from vizsla.base.retriever import Retriever
 from vizsla.base.scorer import Scorer, unwrapped
 from vizsla.compose.id_alignment import ReindexedPart, align
@@ -20,7 +21,6 @@ from vizsla.compose.updates import (
     Memo,
     add_items,
     changed_parts,
-    known_ids,
     misses_clicks,
     readable_twice,
     remove_items,
@@ -32,6 +32,8 @@ from vizsla.data.filter import Filter
 from vizsla.data.metadata_join import described
 from vizsla.encoders.persistence import check_wanted, given_encoder
 from vizsla.errors import CompositionError, FormatError, InputError, MissingExtraError, VizslaError
+from vizsla.text.highlights import Highlighter
+from vizsla.typing import Int32Array
 
 if TYPE_CHECKING:
     from vizsla.artifacts.reader import ArtifactReader
@@ -200,10 +202,6 @@ class Composition(Retriever):
         """
         return self._with_items(readable_twice(items), {})
 
-    def without_items(self, ids: Iterable[str]) -> Self:
-        """Return the composition without these items, if every part can let them go; nothing is trained."""
-        return self._without_items(known_ids(ids, self.items), {})
-
     def refit_on(self, dataset: Dataset, *, threads: int = 1) -> Self:
         """Return the composition of its parts as if they had learned from this dataset's clicks alone."""
         distinct = {id(part): part for part in self.children()}
@@ -252,6 +250,35 @@ class Composition(Retriever):
         """Search, and let the answer name what all parts know of its items, not only the part that found them."""
         found = super()._search_checked(queries, k, filter, threads)
         return found if found.catalog is self.items else found.with_catalog(self.items)
+
+    def _matches(self, queries: Queries, threads: int) -> Int32Array | None:
+        return self._united_matches(self._aligned, queries, threads)
+
+    @staticmethod
+    def _united_matches(parts: Sequence[Any], queries: Queries, threads: int) -> Int32Array | None:
+        """Return what any of the aligned parts matches; None where one of them does not say."""
+        found: list[Int32Array] = []
+        for part in parts:
+            matches = part.matches(queries, threads)
+            if matches is None:
+                return None
+            found.append(matches)
+        return found[0] if len(found) == 1 else np.unique(np.concatenate(found))
+
+    def _steady_depth(self, filter: Filter | None) -> float:
+        """Return its own depth: up to that, parts are asked for the same lists; else what the parts say."""
+        own: int | None = getattr(self, "depth", None)
+        if own is not None:
+            return own
+        return min(side.part._steady_depth(side.own_filter(filter)) for side in self._aligned)
+
+    def _ask_for(self, queries: Queries, item: str, text: str | None) -> bool:
+        asked = [part._ask_for(queries, item, text) for part in self.children() if isinstance(part, Retriever)]
+        return (text is not None or len(asked) == len(self.children())) and all(asked)
+
+    def _highlighter(self, query: str) -> Highlighter | None:
+        found = (part._highlighter(query) for part in self.parts)
+        return next((highlighter for highlighter in found if highlighter is not None), None)
 
     def _ignored_cut(self) -> int | None:
         return self._cut_inside

@@ -63,6 +63,11 @@ class ReindexedPart(Generic[S]):
             own = candidates.with_catalog(self.part.items, self._checked(self._from_merged[candidates.items]))
         return self.part._score_once(queries, own, self.own_filter(filter), threads)
 
+    def matches(self: ReindexedPart[Retriever], queries: Queries, threads: int) -> NDArray[np.int32] | None:
+        """Return all items that a search of the part can find, in the composition's numbers."""
+        found = self.part._matches(queries, threads)
+        return found if found is None or self._to_merged is None else np.sort(self._to_merged[found])
+
     @property
     def maps(self) -> tuple[NDArray[np.int32], NDArray[np.int32]] | None:
         """The composition's number of each of the part's items, and the part's of each of the composition's."""

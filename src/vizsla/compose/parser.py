@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from vizsla.base.retriever import DEPTH, Composable, Retriever
+from vizsla.base.retriever import DEFAULT_DEPTH, Composable, Retriever
 from vizsla.base.scorer import Scorer
-from vizsla.compose.union import Union
+from vizsla.compose.operators import Union
 from vizsla.compose.weighted_sum import Sum
 from vizsla.errors import CompositionError
 
@@ -23,9 +23,9 @@ METHODS = ("rerank", "union", "plus", "times", "cut", "normalized", "scaled", "s
 MAX_CHARACTERS = 10_000
 MAX_NESTING = 50
 """How deep brackets may lie inside brackets, those of a method's arguments too."""
-MAX_NUMBER = 40
+MAX_NUMBER_CHARS = 40
 """Characters of a number."""
-_SHOWN = 200
+_MAX_SHOWN_CHARS = 200
 
 _TOKEN = re.compile(
     r"\s*(?:(?P<number>\d+\.\d*|\.\d+|\d+)|(?P<name>[A-Za-z_]\w*)|(?P<text>'[^']*'|\"[^\"]*\")|(?P<symbol>>>|[|+*%().,=]))"
@@ -100,13 +100,15 @@ class _Parser:
         return value
 
     def union(self) -> Any:
-        return self.all_at_once(self.shift, "|", lambda sides: Union(sides, depth=DEPTH))
+        return self.all_at_once(self.shift, "|", lambda sides: Union(sides, depth=DEFAULT_DEPTH))
 
     def shift(self) -> Any:
         return self.chain(self.sum, {">>": lambda a, b: a >> b})
 
     def sum(self) -> Any:
-        return self.all_at_once(self.product, "+", lambda sides: Sum([(1.0, side) for side in sides], depth=DEPTH))
+        return self.all_at_once(
+            self.product, "+", lambda sides: Sum([(1.0, side) for side in sides], depth=DEFAULT_DEPTH)
+        )
 
     def product(self) -> Any:
         return self.chain(self.postfix, {"*": lambda a, b: a * b, "%": lambda a, b: a % b})
@@ -203,8 +205,8 @@ class _Parser:
             return self.names[token.text]
         if token.kind == "text":
             return token.text[1:-1]
-        if len(token.text) > MAX_NUMBER:
-            self.fail(f"a number of more than {MAX_NUMBER} characters")
+        if len(token.text) > MAX_NUMBER_CHARS:
+            self.fail(f"a number of more than {MAX_NUMBER_CHARS} characters")
         return int(token.text) if token.text.isdigit() else float(token.text)
 
     def peek(self, ahead: int = 0) -> str:
@@ -232,7 +234,7 @@ class _Parser:
 
 
 def _shown(expression: str) -> str:
-    return repr(expression if len(expression) <= _SHOWN else expression[:_SHOWN] + "…")
+    return repr(expression if len(expression) <= _MAX_SHOWN_CHARS else expression[:_MAX_SHOWN_CHARS] + "…")
 
 
 def sum_terms(expression: str) -> list[str]:

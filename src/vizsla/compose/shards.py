@@ -92,6 +92,23 @@ class Shards(Composition):
         number = int(np.searchsorted(self._starts, item, side="right")) - 1
         return self.parts[number]._explain(queries, item - int(self._starts[number]), self._filters(filter)[number])
 
+    def _matches(self, queries: Queries, threads: int) -> Int32Array | None:
+        found: list[Int32Array] = []
+        for start, part in zip(self._starts.tolist(), self.parts, strict=False):
+            matches = part._matches(queries, threads)
+            if matches is None:
+                return None
+            found.append(matches + np.int32(start))
+        return np.concatenate(found)
+
+    def _ask_for(self, queries: Queries, item: str, text: str | None) -> bool:
+        owner = int(np.searchsorted(self._starts, self.items.number(item), side="right")) - 1
+        return self.parts[owner]._ask_for(queries, item, text)
+
+    def _steady_depth(self, filter: Filter | None) -> float:
+        filters = self._filters(filter)
+        return min(part._steady_depth(own) for part, own in zip(self.parts, filters, strict=True))
+
     def _own_candidates(self, candidates: Candidates, number: int) -> tuple[Candidates, NDArray[np.int64]]:
         """Return the candidates of one part, in its numbers, and their places."""
         low, high = self._starts[number : number + 2]

@@ -24,7 +24,7 @@ from vizsla.core.explanation import Explanation
 from vizsla.core.strings import Strings
 from vizsla.data.filter import Filter
 from vizsla.errors import CompositionError, InputError, check_positive
-from vizsla.typing import Float32Array
+from vizsla.typing import Float32Array, Int32Array
 
 _NO_COST = Stats()
 
@@ -266,7 +266,7 @@ class CursorSum:
 
 Weighted = tuple[float, Retriever]
 
-MOST_WEIGHT = 1e30
+MAX_TOTAL_WEIGHT = 1e30
 """All weights of a sum together: scores of up to 10^8 still fit into float32 then, where infinite ones would tie."""
 
 
@@ -328,6 +328,10 @@ class Sum(Composition):
         check_addable(queries, self._one(item), np.array([total]))
         return Explanation(total, "weighted sum", shares)
 
+    def _matches(self, queries: Queries, threads: int) -> Int32Array | None:
+        finding = [term.part for term in self._terms if term.generates_candidates]
+        return self._united_matches(finding or [term.part for term in self._terms], queries, threads)
+
     def _spending_parts(self) -> list[Any]:
         """Return the parts without those that only places count of, which are those of the filtered list."""
         return [part for part in self.parts if not (isinstance(part, Normalized) and part.how == "rank")]
@@ -365,10 +369,10 @@ def _checked_total(weights: Sequence[float], parts: Sequence[Retriever]) -> floa
     """Return what all weights add up to, those of sums inside included."""
     inner = [part.total_weight if isinstance(part, Sum) else 1.0 for part in parts]
     total = sum(weight * times for weight, times in zip(weights, inner, strict=True))
-    if total > MOST_WEIGHT:
+    if total > MAX_TOTAL_WEIGHT:
         raise CompositionError(
-            f"The weights of a sum must be at most {MOST_WEIGHT:g} in all, or scores overflow. Got {total:g}: divide "
-            "all of them by the largest, which changes no ranking."
+            f"The weights of a sum must be at most {MAX_TOTAL_WEIGHT:g} in all, or scores overflow. Got {total:g}: "
+            "divide all of them by the largest, which changes no ranking."
         )
     return total
 

@@ -12,7 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vizsla import _native
+from vizsla._internal.lazy import import_extra
 from vizsla.core.catalog import Excerpt
+from vizsla.core.hits import Hit as Hit
+from vizsla.core.hits import answer_columns, answers_html, hits_of
 from vizsla.core.sparse import are_offsets, row_numbers
 from vizsla.core.strings import Strings
 from vizsla.core.validation import as_array, is_iterable, validate_args
@@ -107,13 +110,6 @@ class PairScores(NamedTuple):
     stats: Stats
 
 
-class Hit(NamedTuple):
-    """One item of an answer; the score of an unscored match is None."""
-
-    id: str
-    score: float | None
-
-
 class Candidates:
     """For each query, the items found, best first; equal scores are ordered by item number.
 
@@ -144,7 +140,9 @@ class Candidates:
     Hit(id='fig', score=3.0)
     """
 
-    __slots__ = ("_catalog", "_hints", "_items", "_offsets", "_query_ids", "_scores", "_stats", "_upper_bounds")
+    __slots__ = (
+        "_catalog", "_confidences", "_hints", "_items", "_offsets", "_query_ids", "_scores", "_stats", "_upper_bounds",
+    )  # fmt: skip
 
     @validate_args
     def __init__(
@@ -163,6 +161,7 @@ class Candidates:
         self._catalog, self._query_ids, self._stats = catalog, query_ids, stats or Stats()
         self._upper_bounds: Float32Array | None = None
         self._hints: tuple[str, ...] = ()
+        self._confidences: Float32Array | None = None
         self._check()
 
     @classmethod
@@ -181,7 +180,7 @@ class Candidates:
         self = cls.__new__(cls)
         self._offsets, self._items, self._scores = offsets, items, scores
         self._catalog, self._query_ids, self._stats, self._upper_bounds = catalog, query_ids, stats, upper_bounds
-        self._hints = hints
+        self._hints, self._confidences = hints, None
         return self
 
     @classmethod
@@ -346,10 +345,7 @@ class Candidates:
             return self._rows(range(len(self))[query])
         if not isinstance(query, int | np.integer):
             raise InputError(f"`query` must be a row number or a slice of them. Got {query!r}.")
-        items, scores = self.row(int(query))
-        ids = self.catalog.take(items) if self.catalog is not None else [str(n) for n in items.tolist()]
-        values = [None] * len(items) if scores is None else scores.tolist()
-        return [Hit(item, score) for item, score in zip(ids, values, strict=True)]
+        return list(hits_of(self, int(query)))
 
     def __iter__(self) -> Iterator[list[Hit]]:
         return (self[query] for query in range(len(self)))
@@ -391,37 +387,36 @@ class Candidates:
         if not len(lengths) or lengths.max() <= k:
             return self
         if len(lengths) == 1:  # one query: no need to look at every item
-            scores = None if self._scores is None else self._scores[:k]
-            return self._like(np.array((0, k)), self._items[:k], scores)
+            return self._taken(np.array((0, k)), slice(0, k))
         kept = np.arange(len(self._items)) - np.repeat(self._offsets[:-1], lengths) < k
-        offsets = np.concatenate([[0], np.cumsum(np.minimum(lengths, k))])
-        return self._like(offsets, self._items[kept], None if self._scores is None else self._scores[kept])
+        return self._taken(np.concatenate([[0], np.cumsum(np.minimum(lengths, k))]), kept)
 
     @validate_args
     def with_query_ids(self, query_ids: Sequence[str]) -> Candidates:
         """Name the queries."""
         if len(query_ids) != len(self):
             raise InputError(f"`query_ids` must name {len(self)} queries. Got {len(query_ids)}.")
-        scores, catalog, stats = self._scores, self._catalog, self._stats
-        return Candidates.unchecked(self._offsets, self._items, scores, catalog, stats, query_ids, hints=self._hints)
+        named = self._copy()
+        named._query_ids = query_ids
+        return named
 
     def with_catalog(self, catalog: Strings | None, items: Int32Array | None = None) -> Candidates:
         """Say which ids the item numbers stand for; with `items`, give the same items in that catalog's numbers."""
-        own = self._items if items is None else items
-        scores, ids = self._scores, self._query_ids
-        return Candidates.unchecked(
-            self._offsets, own, scores, catalog, self._stats, ids, self._upper_bounds, self._hints
-        )
+        moved = self._copy()
+        moved._catalog, moved._items = catalog, self._items if items is None else items
+        return moved
 
     def with_upper_bounds(self, upper_bounds: Float32Array | None) -> Candidates:
         """Say what no item outside of each row exceeds."""
-        scores, catalog, ids, hints = self._scores, self._catalog, self._query_ids, self._hints
-        return Candidates.unchecked(self._offsets, self._items, scores, catalog, self._stats, ids, upper_bounds, hints)
+        bounded = self._copy()
+        bounded._upper_bounds = upper_bounds
+        return bounded
 
     def with_stats(self, stats: Stats) -> Candidates:
         """Replace what the answer cost."""
-        scores, catalog, ids, upper_bounds = self._scores, self._catalog, self._query_ids, self._upper_bounds
-        return Candidates.unchecked(self._offsets, self._items, scores, catalog, stats, ids, upper_bounds, self._hints)
+        other = self._copy()
+        other._stats = stats
+        return other
 
     @property
     def hints(self) -> tuple[str, ...]:
@@ -430,15 +425,35 @@ class Candidates:
 
     def with_hints(self, hints: tuple[str, ...]) -> Candidates:
         """Say why the answer is empty."""
-        hinted = self.with_upper_bounds(self._upper_bounds)
+        hinted = self._copy()
         hinted._hints = hints
         return hinted
 
+    @property
+    def confidences(self) -> Float32Array | None:
+        """The probability that each item is clicked, from a retriever `with_confidence`; else None."""
+        return self._confidences
+
+    def with_confidences(self, confidences: Float32Array | None) -> Candidates:
+        """Say how likely each item is to be clicked, one number an item in their order."""
+        if confidences is not None and confidences.shape != self._items.shape:
+            raise InputError(f"`confidences` must have one number an item ({len(self._items)}). Got others.")
+        sure = self._copy()
+        sure._confidences = confidences
+        return sure
+
     def with_ms(self, ms: float) -> Candidates:
         """Replace the time in `stats`."""
-        scores, ids, stats, hints = self._scores, self._query_ids, self._stats.with_ms(ms), self._hints
-        offsets, items = self._offsets, self._items
-        return Candidates.unchecked(offsets, items, scores, self._catalog, stats, ids, self._upper_bounds, hints)
+        timed = self._copy()
+        timed._stats = self._stats.with_ms(ms)
+        return timed
+
+    def _copy(self) -> Candidates:
+        other = Candidates.__new__(Candidates)
+        other._offsets, other._items, other._scores = self._offsets, self._items, self._scores
+        other._catalog, other._query_ids, other._stats = self._catalog, self._query_ids, self._stats
+        other._upper_bounds, other._hints, other._confidences = self._upper_bounds, self._hints, self._confidences
+        return other
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the answer with the ids, texts and metadata of its hits alone, which are numbered anew."""
@@ -448,7 +463,7 @@ class Candidates:
             numbers, places = np.unique(items, return_inverse=True)  # in their order, so that ties stay as they are
             items, catalog = places.reshape(-1).astype(np.int32), Excerpt.taken(catalog, numbers)
         known = self._offsets, items, self._scores, catalog, self._stats, query_ids, self._upper_bounds, self._hints
-        return _restored, known
+        return _restored, (*known, self._confidences)
 
     def __copy__(self) -> Candidates:
         return self
@@ -458,7 +473,9 @@ class Candidates:
 
     def unscored(self) -> Candidates:
         """Return the match set: the same items without scores."""
-        return self._like(self.offsets, self.items, None)
+        bare = self._taken(self._offsets, slice(None))
+        bare._scores = None
+        return bare
 
     def to_dict(self) -> dict[str, dict[str, float]]:
         """Return `{query id: {item id: score}}`; the items keep their order."""
@@ -505,6 +522,24 @@ class Candidates:
                 out.write(text.encode())
         return text
 
+    def to_pandas(self, fields: Sequence[str] | None = None) -> Any:
+        """Return a row per hit: query, rank, score, id, confidence where it is known, and these fields of the items.
+
+        Examples
+        --------
+        >>> Candidates.from_dict({"q": {"a": 1.5, "b": 2.0}}).to_pandas()[["query", "rank", "id"]].values.tolist()
+        [['q', 1, 'b'], ['q', 2, 'a']]
+        """
+        return import_extra("pandas", "`to_pandas`", "pandas").DataFrame(answer_columns(self, fields))
+
+    def to_arrow(self, fields: Sequence[str] | None = None) -> Any:
+        """Return the columns of `to_pandas` as an Arrow table."""
+        return import_extra("pyarrow", "`to_arrow`", "parquet").table(answer_columns(self, fields))
+
+    def _repr_html_(self) -> str:
+        """Show the answer as tables in a notebook; everything that comes from data is escaped."""
+        return answers_html(self)
+
     @validate_args
     def show(self, *, k: int = 10, texts: Mapping[str, str] | None = None, fields: Sequence[str] | None = None) -> None:
         """Print a table of the best `k` of every query.
@@ -548,18 +583,23 @@ class Candidates:
 
         return known_fields(self, query, fields)
 
-    def _like(self, offsets: Int64Array, items: Int32Array, scores: Float32Array | None) -> Candidates:
-        fixed = None if scores is None else _fixed(scores, np.float32)
-        offsets, items = _fixed(offsets, np.int64), _fixed(items, np.int32)
-        ids, hints = self._query_ids, self._hints
-        return Candidates.unchecked(offsets, items, fixed, self._catalog, self._stats, ids, hints=hints)
+    def _taken(self, offsets: Any, places: Any) -> Candidates:
+        """Return the entries at these places, which are now the rows that `offsets` say."""
+        taken = self._copy()
+        taken._offsets, taken._items = _fixed(offsets, np.int64), _fixed(self._items[places], np.int32)
+        taken._scores = None if self._scores is None else _fixed(self._scores[places], np.float32)
+        taken._confidences = None if self._confidences is None else self._confidences[places]
+        taken._upper_bounds = None
+        return taken
 
     def _rows(self, rows: range) -> Candidates:
         parts = [slice(int(self._offsets[row]), int(self._offsets[row + 1])) for row in rows]
         at = np.concatenate([np.zeros(0, np.int64), *(np.arange(part.start, part.stop) for part in parts)])
         offsets = np.cumsum([0, *(part.stop - part.start for part in parts)], dtype=np.int64)
-        scores, ids = None if self._scores is None else self._scores[at], self.query_ids
-        return self._like(offsets, self._items[at], scores).with_query_ids([ids[row] for row in rows])
+        ids = self.query_ids
+        taken = self._taken(offsets, at)
+        taken._query_ids = [ids[row] for row in rows]
+        return taken
 
     def _flat_ids(self) -> list[str]:
         if self.catalog is None:
@@ -597,11 +637,16 @@ def _restored(
     scores: Float32Array | None,
     catalog: Strings | None,
     stats: Stats,
-    *more: Any,
+    query_ids: Sequence[str] | None,
+    upper_bounds: Float32Array | None,
+    hints: tuple[str, ...],
+    confidences: Float32Array | None,
 ) -> Candidates:
     """Make a pickled answer again; its arrays cannot be written through."""
     scores = None if scores is None else _fixed(scores, np.float32)
-    return Candidates.unchecked(_fixed(offsets, np.int64), _fixed(items, np.int32), scores, catalog, stats, *more)
+    offsets, items = _fixed(offsets, np.int64), _fixed(items, np.int32)
+    made = Candidates.unchecked(offsets, items, scores, catalog, stats, query_ids, upper_bounds, hints)
+    return made.with_confidences(confidences)
 
 
 def _fixed(values: Any, kind: type) -> NDArray[Any]:

@@ -132,7 +132,7 @@ def details_of(items: Strings | None) -> ItemMetadata | None:
     return items.details if isinstance(items, Catalog) else None
 
 
-TEXT = "text"
+TEXT_FIELD = "text"
 
 
 class HitDetails:
@@ -169,7 +169,7 @@ class HitDetails:
         """Return one field of an item, None where it has none; an unknown field raises."""
         name = self.column(field)
         known = self._metadata[number]
-        return self._texts[number] if name == TEXT and TEXT not in known else known.get(name)
+        return self._texts[number] if name == TEXT_FIELD and TEXT_FIELD not in known else known.get(name)
 
     def column(self, field: str) -> str:
         """Return the name of a field, in any case where that is plain; an unknown one raises."""

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _WORD = re.compile(r"\w+")
 _SPACED = re.compile(r"[\u0000-\u0dff\u1000-\u109f\u10a0-\u177f\u1800-\u2e7f]")
 """Scripts that put spaces between words, roughly; in others a word is found anywhere."""
-LEAST_STEM = 4
+MIN_STEM_CHARS = 4
 
 
 def word_spans(text: str, query: str) -> list[tuple[int, int]]:
@@ -64,19 +64,19 @@ def snippet(text: str, query: str, *, width: int) -> str:
 def _pattern(word: str) -> str:
     if not _SPACED.match(word):
         return re.escape(word)
-    stem = word[:-1] if len(word) > LEAST_STEM and word.endswith("s") else word
-    ending = r"\w{0,2}" if len(word) >= LEAST_STEM else "s?"
+    stem = word[:-1] if len(word) > MIN_STEM_CHARS and word.endswith("s") else word
+    ending = r"\w{0,2}" if len(word) >= MIN_STEM_CHARS else "s?"
     return rf"\b{re.escape(stem)}{ending}\b"
 
 
-TITLES = ("title", "heading", "name")
+TITLE_FIELDS = ("title", "heading", "name")
 """Fields whose value heads a block; the first that an item has is taken."""
 BLOCK_TEXT = "text"
-LINES = 2
+SNIPPET_LINES = 2
 """How many lines a snippet takes."""
-NARROWEST = 20
+MIN_TERMINAL_COLUMNS = 20
 """A terminal is taken to have so many columns at least."""
-LONGEST = 2000
+MAX_SEARCHED_CHARS = 2000
 """Characters of a text in which the query's words are looked for."""
 
 
@@ -111,6 +111,7 @@ def print_blocks(
     *,
     k: int,
     fields: Sequence[str] | None = None,
+    offset: int = 0,
 ) -> None:
     """Print the best `k` hits of each query as blocks that fit the terminal.
 
@@ -124,16 +125,18 @@ def print_blocks(
         How many hits per query.
     fields : sequence of str, optional
         Show these fields, a line each, in place of title and text.
+    offset : int
+        How many hits come before the first.
     """
     console = honest_console()
-    width = max(terminal_width(), NARROWEST)
+    width = max(terminal_width(), MIN_TERMINAL_COLUMNS)
     for query, hits, details in zip(found.query_ids, found, known, strict=True):
         _print(console, _styled(f"query {query}", "", "italic"))
         if not hits:
             console.print("Nothing found.")
-        for rank, (hit, more) in enumerate(zip(hits[:k], details, strict=False), 1):
+        for rank, (hit, more) in enumerate(zip(hits[:k], details, strict=False), offset + 1):
             score = "" if hit.score is None else f"{hit.score:.4f}  "
-            lead = f"{rank:>{len(str(min(k, len(hits))))}}  {score}"
+            lead = f"{rank:>{len(str(offset + min(k, len(hits))))}}  {score}"
             for line in _block(console, lead, hit.id, more, query, width, fields):
                 _print(console, line)
         console.print()
@@ -155,7 +158,9 @@ def _block(
     room, inner = width - len(lead), width - len(indent)
     whole = not console.is_terminal
     shown = _line(id)
-    title = "" if fields is not None else _line(next((str(known[name]) for name in TITLES if known.get(name)), ""))
+    title = (
+        "" if fields is not None else _line(next((str(known[name]) for name in TITLE_FIELDS if known.get(name)), ""))
+    )
     if not title:
         lines = [Text(lead) + _styled(shown if whole else middle_cut(shown, room), "", "bold")]
     else:
@@ -163,22 +168,22 @@ def _block(
         lines.append(Text(indent) + _styled(shown if whole else middle_cut(shown, inner), "", "dim"))
     if fields is not None:
         for name in fields:
-            value = "" if known.get(name) is None else _line(f"{name}: {known[name]}"[:LONGEST])
+            value = "" if known.get(name) is None else _line(f"{name}: {known[name]}"[:MAX_SEARCHED_CHARS])
             lines += [Text(indent) + _styled(fitted(value, query, inner), query, "")] if value else []
         return lines
     text = str(known.get(BLOCK_TEXT) or "")
-    own = str(next((known[name] for name in TITLES if known.get(name)), ""))
+    own = str(next((known[name] for name in TITLE_FIELDS if known.get(name)), ""))
     return lines + [Text(indent) + line for line in _snippet(console, text.removeprefix(own), query, inner)]
 
 
 def _snippet(console: Console, text: str, query: str, width: int) -> list[Text]:
     """Return the part of a text that shows the query's words, on as many lines as a snippet takes."""
-    short = snippet(text, query, width=LONGEST) if len(text) > LONGEST else text
-    characters = LINES * width
+    short = snippet(text, query, width=MAX_SEARCHED_CHARS) if len(text) > MAX_SEARCHED_CHARS else text
+    characters = SNIPPET_LINES * width
     while characters > 0:
         styled = _styled(_line(snippet(short, query, width=characters)), query, "")
         lines = list(styled.wrap(console, width)) if styled.plain else []
-        if len(lines) <= LINES:
+        if len(lines) <= SNIPPET_LINES:
             for line in lines:
                 line.rstrip()
             return lines
@@ -214,12 +219,12 @@ def _print(console: Console, line: Text) -> None:
 
 
 TITLE, TEXT = "title", "text"
-WHOLE = 3
+UNCUT_COLUMNS = 3
 """Rank and score are never cut, and an id only where there is no room for it."""
-GAP, LEAST = 3, 8
+COLUMN_GAP_CHARS, MIN_COLUMN_CHARS = 3, 8
 """Characters between two columns, and of one that is cut at least."""
-LEAST_ID, FAIR = 16, 16
-"""Columns of the terminal that an id keeps where a text would get fewer than `FAIR`: an id is cut in its middle."""
+MIN_ID_CHARS, MIN_TEXT_CHARS = 16, 16
+"""What an id keeps where a text would get fewer than `MIN_TEXT_CHARS`: an id is cut in its middle."""
 
 
 def known_fields(found: Candidates, row: int, fields: Sequence[str] | None) -> list[dict[str, Any]]:
@@ -232,7 +237,10 @@ def known_fields(found: Candidates, row: int, fields: Sequence[str] | None) -> l
     >>> known_fields(bm25(fruit)("fig"), 0, ["price", "text"])
     [{'price': 3, 'text': 'a fig'}]
     """
-    details, numbers = known_of(found.catalog), found.row(row)[0].tolist()
+    try:
+        details, numbers = known_of(found.catalog), found.row(row)[0].tolist()
+    except IndexError:
+        raise InputError(f"`query` must be the number of one of {len(found)} queries. Got {row}.") from None
     if details is None:
         if fields is not None and len(fields):
             raise InputError(f"`fields` must be known of the items. Got {fields[0]!r}, but only ids were saved.")
@@ -278,17 +286,22 @@ def show_answers(
         ]
         header = ["rank", "score", "id", *shown, *([TEXT] if texts else [])]
         widths = _widths(header, rows)
-        if sum(widths) + GAP * len(header) + 1 > max(terminal_width(), NARROWEST):  # columns would vanish
+        if sum(widths) + COLUMN_GAP_CHARS * len(header) + 1 > max(terminal_width(), MIN_TERMINAL_COLUMNS):
             print_blocks(found[row : row + 1], [known], k=k, fields=[*shown, *([TEXT] if texts else [])])
             continue
-        rows = [[*cells[:2], middle_cut(escape_control(cells[2]), widths[2]), *cells[WHOLE:]] for cells in rows]
-        cut = [[*cells[:-1], fitted(cells[-1], query, widths[-1])] if len(header) > WHOLE else cells for cells in rows]
+        rows = [[*cells[:2], middle_cut(escape_control(cells[2]), widths[2]), *cells[UNCUT_COLUMNS:]] for cells in rows]
+        cut = [
+            [*cells[:-1], fitted(cells[-1], query, widths[-1])] if len(header) > UNCUT_COLUMNS else cells
+            for cells in rows
+        ]
         marked = partial(_marked, query)
         title = f"query {query}"
-        print_table(header, cut, title=title, whole=WHOLE, widths=widths, highlight=marked, empty="Nothing found.")
+        print_table(
+            header, cut, title=title, whole=UNCUT_COLUMNS, widths=widths, highlight=marked, empty="Nothing found."
+        )
 
 
-def show_blocks(found: Candidates, *, k: int, texts: Mapping[str, str] | None = None) -> None:
+def show_blocks(found: Candidates, *, k: int, texts: Mapping[str, str] | None = None, offset: int = 0) -> None:
     """Print one block per hit of each query: rank, score, title, id, and a snippet of the text."""
     details = known_of(found.catalog)
     with_text = details is not None and TEXT in details.fields
@@ -299,7 +312,7 @@ def show_blocks(found: Candidates, *, k: int, texts: Mapping[str, str] | None = 
         if said is None and with_text:
             said = [one[TEXT] for one in known_fields(found, row, [TEXT])]
         known.append([one if said is None else {**one, TEXT: said[at]} for at, one in enumerate(more)])
-    print_blocks(found, known, k=k)
+    print_blocks(found, known, k=k, offset=offset)
 
 
 def _marked(query: str, text: str) -> list[tuple[int, int]]:
@@ -308,7 +321,7 @@ def _marked(query: str, text: str) -> list[tuple[int, int]]:
 
 def _said(value: Any, query: str) -> str:
     text = "" if value is None else str(value)
-    return text if len(text) <= LONGEST else snippet(text, query, width=LONGEST)
+    return text if len(text) <= MAX_SEARCHED_CHARS else snippet(text, query, width=MAX_SEARCHED_CHARS)
 
 
 def _widths(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[int]:
@@ -316,13 +329,15 @@ def _widths(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[int]:
     from vizsla._internal.terminal import full_width, is_numeric, whole_width
 
     columns = [[row[at] for row in rows] for at in range(len(header))]
-    widths = [(full_width if at >= WHOLE else whole_width)(name, columns[at]) for at, name in enumerate(header)]
-    room = terminal_width() - GAP * len(header) - 1
-    cuttable = [at for at in range(WHOLE, len(header)) if not is_numeric(rows, at, whole=True)]
-    wanted = sum(min(width, FAIR) if at in cuttable else width for at, width in enumerate(widths))
-    widths[2] = max(min(widths[2], LEAST_ID), widths[2] - max(0, wanted - room))
+    widths = [(full_width if at >= UNCUT_COLUMNS else whole_width)(name, columns[at]) for at, name in enumerate(header)]
+    room = terminal_width() - COLUMN_GAP_CHARS * len(header) - 1
+    cuttable = [at for at in range(UNCUT_COLUMNS, len(header)) if not is_numeric(rows, at, whole=True)]
+    wanted = sum(min(width, MIN_TEXT_CHARS) if at in cuttable else width for at, width in enumerate(widths))
+    widths[2] = max(min(widths[2], MIN_ID_CHARS), widths[2] - max(0, wanted - room))
     while cuttable:
-        share = max(LEAST, (room - sum(w for at, w in enumerate(widths) if at not in cuttable)) // len(cuttable))
+        share = max(
+            MIN_COLUMN_CHARS, (room - sum(w for at, w in enumerate(widths) if at not in cuttable)) // len(cuttable)
+        )
         short = [at for at in cuttable if widths[at] <= share]
         if not short:
             return [share if at in cuttable else width for at, width in enumerate(widths)]

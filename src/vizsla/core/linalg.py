@@ -35,9 +35,9 @@ def unit_rows(rows: Any, *, least: float = 0.0) -> NDArray[np.float32]:
 # do not, as long as none exceeds 2⁵³. So the factors are rounded to whole numbers of some twenty bits first, about
 # what float32 holds, and float64 then adds without any error.
 
-BITS = 20
+FIXED_POINT_BITS = 20
 """Of a whole number that stands for an entry of a tall matrix."""
-BLOCK = 1 << 12
+ROWS_PER_PRODUCT = 1 << 12
 """Rows whose products are added in BLAS: 2¹² · 2²⁰ · 2²⁰ is below 2⁵³."""
 
 
@@ -49,10 +49,10 @@ def gram(columns: Float32Array) -> Float64Array:
     >>> gram(np.array([[3.0, 0.0], [4.0, 2.0]], np.float32)).tolist()
     [[25.0, 8.0], [8.0, 4.0]]
     """
-    steps = _steps(columns, BITS)
+    steps = _steps(columns, FIXED_POINT_BITS)
     total = np.zeros((columns.shape[1], columns.shape[1]))
-    for start in range(0, len(columns), BLOCK):
-        whole = np.rint(columns[start : start + BLOCK] / steps)
+    for start in range(0, len(columns), ROWS_PER_PRODUCT):
+        whole = np.rint(columns[start : start + ROWS_PER_PRODUCT] / steps)
         total += whole.T @ whole
     return np.asarray(total * steps[:, None] * steps[None, :], np.float64)
 
@@ -65,12 +65,12 @@ def turned_by(columns: Float32Array, turns: Float64Array) -> Float32Array:
     >>> turned_by(np.array([[3.0, 4.0]], np.float32), np.array([[0.0, 1.0], [2.0, 0.0]])).tolist()
     [[8.0, 3.0]]
     """
-    steps = _steps(columns, BITS)
+    steps = _steps(columns, FIXED_POINT_BITS)
     scaled = turns * steps[:, None]
-    small = _steps(scaled, 53 - BITS - max(1, len(turns)).bit_length())
+    small = _steps(scaled, 53 - FIXED_POINT_BITS - max(1, len(turns)).bit_length())
     whole, parts = np.rint(scaled / small), [np.zeros((0, turns.shape[1]), np.float32)]
-    for start in range(0, len(columns), BLOCK):
-        parts.append(((np.rint(columns[start : start + BLOCK] / steps) @ whole) * small).astype(np.float32))
+    for start in range(0, len(columns), ROWS_PER_PRODUCT):
+        parts.append(((np.rint(columns[start : start + ROWS_PER_PRODUCT] / steps) @ whole) * small).astype(np.float32))
     return np.concatenate(parts)
 
 
@@ -103,8 +103,8 @@ def largest_entries(matrix: csr_array, counts: NDArray[np.int64] | int) -> csr_a
     return csr_array((matrix.data[kept], matrix.indices[kept], offsets), shape=matrix.shape).sorted_indices()
 
 
-SWEEPS = 30
-NEAR = 1e-9
+MAX_JACOBI_SWEEPS = 30
+MAX_COSINE = 1e-9
 """A cosine that counts as a right angle: far below what float32 can tell."""
 
 
@@ -155,14 +155,14 @@ def _at_right_angles(rows: Float64Array) -> Float64Array:
     half = -(-len(rows) // 2)
     both = np.zeros((2 * half, rows.shape[1]))
     both[: len(rows)] = rows
-    for _ in range(SWEEPS):
+    for _ in range(MAX_JACOBI_SWEEPS):
         steepest = 0.0
         for _ in range(max(1, 2 * half - 1)):
             upper, lower, lean = _rotated(both[:half], both[half:])
             steepest = max(steepest, lean)
             parts = (upper[:1], lower[:1], upper[1:-1], lower[1:], upper[-1:]) if half > 1 else (upper, lower)
             both = np.concatenate(parts)
-        if steepest <= NEAR:
+        if steepest <= MAX_COSINE:
             break
     return both
 
@@ -170,7 +170,7 @@ def _at_right_angles(rows: Float64Array) -> Float64Array:
 def _rotated(upper: Float64Array, lower: Float64Array) -> tuple[Float64Array, Float64Array, float]:
     """Turn each pair of rows within its plane to a right angle; also return the largest cosine there was."""
     one, two, both = (np.einsum("ij,ij->i", a, b) for a, b in ((upper, upper), (lower, lower), (upper, lower)))
-    lean = np.abs(both) > NEAR * np.sqrt(one * two)
+    lean = np.abs(both) > MAX_COSINE * np.sqrt(one * two)
     ratio = (two - one) / np.where(lean, 2 * both, 1.0)
     tangent = np.where(lean, np.where(ratio < 0, -1.0, 1.0) / (np.abs(ratio) + np.sqrt(1 + ratio * ratio)), 0.0)
     cosine = (1 / np.sqrt(1 + tangent * tangent))[:, None]
@@ -180,11 +180,11 @@ def _rotated(upper: Float64Array, lower: Float64Array) -> tuple[Float64Array, Fl
     return cosine * upper - sine * lower, sine * upper + cosine * lower, steepest
 
 
-EXTRA = 16
+OVERSAMPLED_DIMENSIONS = 16
 """Directions beyond those asked for: they take up the error of the last ones (Halko et al., 2011)."""
-NOISE = 1e-6
+MIN_EIGENVALUE_RATIO = 1e-6
 """An eigenvalue below this share of the largest is rounding, in float32."""
-STEP = 1 << 20
+ENTRIES_PER_PRODUCT = 1 << 20
 """Entries of a sparse matrix that are multiplied at once."""
 
 
@@ -198,14 +198,14 @@ def right_singular_vectors(rows: csr_array, count: int, *, rounds: int, seed: in
     turned = rows.shape[0] > rows.shape[1]
     matrix = rows.T.tocsr() if turned else rows
     transposed = matrix.T.tocsr()
-    width = min(count + EXTRA, matrix.shape[0])
+    width = min(count + OVERSAMPLED_DIMENSIONS, matrix.shape[0])
     short = generator(seed).standard_normal((matrix.shape[0], width), dtype=np.float32)
     for _ in range(rounds):
         short = _orthonormal(_times(matrix, _times(transposed, short)))
     short = _orthonormal(short)  # once more: what follows takes right angles for granted
     long = _times(transposed, short)
     # Rayleigh-Ritz: within the basis, the singular vectors are eigenvectors of a small matrix.
-    values, turns = eigen(gram(long), noise=NOISE)
+    values, turns = eigen(gram(long), noise=MIN_EIGENVALUE_RATIO)
     values, turns = values[:count], turns[:, :count]
     found = turned_by(short, turns) if turned else turned_by(long, turns / np.sqrt(values))
     signs = np.sign(found[np.abs(found).argmax(axis=0), np.arange(found.shape[1])])
@@ -214,7 +214,7 @@ def right_singular_vectors(rows: csr_array, count: int, *, rounds: int, seed: in
 
 def _times(matrix: csr_array, columns: Float32Array) -> Float32Array:
     """Return the product, made some rows at a time: SciPy would not hear Ctrl-C before the last one."""
-    step = max(1, STEP * matrix.shape[0] // max(1, matrix.nnz))
+    step = max(1, ENTRIES_PER_PRODUCT * matrix.shape[0] // max(1, matrix.nnz))
     product = np.empty((matrix.shape[0], columns.shape[1]), np.float32)
     for start in range(0, matrix.shape[0], step):
         product[start : start + step] = matrix[start : start + step] @ columns
@@ -223,5 +223,5 @@ def _times(matrix: csr_array, columns: Float32Array) -> Float32Array:
 
 def _orthonormal(columns: Float32Array) -> Float32Array:
     """Return a basis of what the columns span, by the Cholesky factor of their inner products."""
-    factor, order = pivoted_cholesky(gram(columns), noise=NOISE)
+    factor, order = pivoted_cholesky(gram(columns), noise=MIN_EIGENVALUE_RATIO)
     return turned_by(np.ascontiguousarray(columns[:, order]), inverse_of_triangle(factor[:, order]))

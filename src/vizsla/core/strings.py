@@ -17,9 +17,9 @@ from vizsla._internal.terminal import abbreviate
 from vizsla.core.validation import as_array, is_iterable
 from vizsla.errors import FormatError, InputError
 
-_CHUNK = 1 << 20
-_BATCH = 1 << 12
-_SHOWN = 40
+_CHUNK_BYTES = 1 << 20
+_STRINGS_PER_BATCH = 1 << 12
+_MAX_SHOWN_CHARS = 40
 
 
 class Strings(Sequence[str]):
@@ -81,7 +81,7 @@ class Strings(Sequence[str]):
         """Build a table; also return the positions of strings that came before."""
         buffer, ends = bytearray(), array("q", [0])
         remaining = iter(_iterated(strings))
-        while batch := list(islice(remaining, _BATCH)):
+        while batch := list(islice(remaining, _STRINGS_PER_BATCH)):
             encoded, sizes = _joined(batch)
             ends.extend(islice(accumulate(sizes, initial=len(buffer)), 1, None))
             buffer += encoded
@@ -118,7 +118,7 @@ class Strings(Sequence[str]):
         return hash(self.fingerprint)
 
     def __repr__(self) -> str:
-        head = ", ".join(f"{text[:_SHOWN]!r}" for text in self[:3])
+        head = ", ".join(f"{text[:_MAX_SHOWN_CHARS]!r}" for text in self[:3])
         return abbreviate(f"Strings([{head}{', …' if len(self) > 3 else ''}]", f", {len(self)} in all)")
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -168,14 +168,14 @@ class Strings(Sequence[str]):
         """Raise FormatError unless every string is valid UTF-8; one pass over the bytes, at memory speed."""
         decoder = codecs.getincrementaldecoder("utf-8")()
         try:
-            for start in range(0, len(self.data), _CHUNK):
-                decoder.decode(self.data[start : start + _CHUNK].tobytes())
+            for start in range(0, len(self.data), _CHUNK_BYTES):
+                decoder.decode(self.data[start : start + _CHUNK_BYTES].tobytes())
             decoder.decode(b"", final=True)
         except UnicodeDecodeError as error:
             raise FormatError(f"{self.source}: not valid UTF-8 ({error.reason}).") from error
-        for start in range(0, len(self), _CHUNK):
+        for start in range(0, len(self), _CHUNK_BYTES):
             # The whole is valid, so a string is too unless it begins inside a character, at a byte 10xxxxxx.
-            begins = self.offsets[start : start + _CHUNK]
+            begins = self.offsets[start : start + _CHUNK_BYTES]
             if np.any(self.data[begins[begins < len(self.data)]] & 0xC0 == 0x80):
                 raise FormatError(f"{self.source}: a string begins inside a character.")
 

@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from vizsla.errors import MOST, InputError
+from vizsla.errors import MAX_NATIVE_INT, InputError
 
 T = TypeVar("T")
 MAX_SEED = 2**62
@@ -197,7 +197,7 @@ def generator(seed: int) -> np.random.Generator:
 F = TypeVar("F", bound=Callable[..., Any])
 Test = Callable[[Any], bool]
 _SUBSCRIPT = re.compile(r"\[[^\[\]]*\]")
-_LARGEST = 2**1000
+_FLOAT_OVERFLOW = 2**1000
 """A whole number that is no float any more is larger still."""
 
 
@@ -301,7 +301,7 @@ def _test(name: str, function: Callable[..., Any]) -> tuple[str, Test] | None:
 
 def _is_number(value: Any) -> bool:
     if isinstance(value, int | np.integer):
-        return not isinstance(value, bool) and -_LARGEST < int(value) < _LARGEST
+        return not isinstance(value, bool) and -_FLOAT_OVERFLOW < int(value) < _FLOAT_OVERFLOW
     return isinstance(value, float | np.floating)
 
 
@@ -364,7 +364,7 @@ class NumberRange:
         if isinstance(value, bool) or not isinstance(value, Integral if self.whole else Real):
             return False
         number: Any = value
-        inside = abs(int(number)) <= MOST if isinstance(value, Integral) else isfinite(float(number))
+        inside = abs(int(number)) <= MAX_NATIVE_INT if isinstance(value, Integral) else isfinite(float(number))
         low = number > self.low if self.above else number >= self.low
         return bool(inside and low and (number < self.high if self.below else number <= self.high))
 

@@ -73,8 +73,8 @@ class Segments:
 
 GIVEN, WRITTEN, DECIMAL = 0, 1, 2
 """How a number was given: as a number, as a text, or as a decimal number with a text of its own."""
-POINTS = ("", ".", ",")
-UNDECIDED = NumberStyle()
+DECIMAL_POINTS = ("", ".", ",")
+UNDECIDED_STYLE = NumberStyle()
 NO_SLOTS, NO_CODES = np.zeros(0, np.uint32), np.zeros(0, np.int32)
 
 
@@ -91,7 +91,7 @@ def table(texts: Iterable[str]) -> Strings:
     return Strings(data, offsets, NO_SLOTS)
 
 
-NOTHING = table([])
+NO_STRINGS = table([])
 
 
 Value = str | int | float | bool
@@ -126,6 +126,10 @@ class Column(ABC):
     def missing(self) -> BoolArray:
         """Return which items have no value, or one that does not parse."""
         return (self.codes < 0) | (self.codes >= self.known)
+
+    def same_codes(self, codes: Int32Array) -> Int32Array:
+        """Return codes in which equal values have one code: that of the first of them."""
+        return codes
 
     def equal(self, values: Sequence[Value]) -> BoolArray:
         """Return which items have one of these values."""
@@ -237,7 +241,7 @@ class KeyedColumn(Column):
     dtype: ClassVar[type]
 
     def __init__(self, codes: Int32Array, keys: NDArray[Any], texts: Strings):
-        super().__init__(codes, len(keys), NOTHING if len(keys) == len(texts) else table(texts[len(keys) :]))
+        super().__init__(codes, len(keys), NO_STRINGS if len(keys) == len(texts) else table(texts[len(keys) :]))
         self.keys, self.texts = keys, texts
 
     def codes_of(self, value: Value) -> tuple[int, int]:
@@ -251,6 +255,18 @@ class KeyedColumn(Column):
         if span is None:
             raise InputError(f"A condition on a field of {self.kind}s must give a {self.kind}. Got {value!r:.60}.")
         return self._range(span)
+
+    @cached_property
+    def _first_codes(self) -> Int32Array | None:
+        """The first code with each code's key, -1 at last; None where no two are equal."""
+        if (self.keys[1:] > self.keys[:-1]).all():
+            return None
+        own = np.searchsorted(self.keys, self.keys)
+        return np.concatenate([own, np.arange(self.known, len(self.texts)), [-1]]).astype(np.int32)
+
+    def same_codes(self, codes: Int32Array) -> Int32Array:
+        """Compare keys: $5 and 5.00 are one value."""
+        return codes if self._first_codes is None else self._first_codes[codes]
 
     @abstractmethod
     def span(self, value: Value) -> tuple[Any, Any] | None:
@@ -322,7 +338,7 @@ class NumberColumn(KeyedColumn):
         keys: NDArray[Any],
         texts: Strings,
         forms: NDArray[np.uint8] | None = None,
-        style: NumberStyle = UNDECIDED,
+        style: NumberStyle = UNDECIDED_STYLE,
     ):
         super().__init__(codes, keys, texts)
         self.forms = np.full(len(keys), WRITTEN, np.uint8) if forms is None else forms
@@ -384,13 +400,13 @@ class NumberColumn(KeyedColumn):
     @property
     def settings(self) -> int:
         """Whether it is declared, and its style."""
-        return int(self.declared) + 2 * int(self.style.spaced) + 4 * POINTS.index(self.style.point)
+        return int(self.declared) + 2 * int(self.style.spaced) + 4 * DECIMAL_POINTS.index(self.style.point)
 
     def set(self, settings: int) -> None:
         """Take over whether it is declared, and its style."""
-        if not 0 <= settings < 4 * len(POINTS):
+        if not 0 <= settings < 4 * len(DECIMAL_POINTS):
             raise ValueError("expected settings of a column of numbers")
-        self.declared, self.style = bool(settings & 1), NumberStyle(POINTS[settings >> 2], bool(settings & 2))
+        self.declared, self.style = bool(settings & 1), NumberStyle(DECIMAL_POINTS[settings >> 2], bool(settings & 2))
 
 
 class DateColumn(KeyedColumn):
@@ -428,7 +444,7 @@ class TextColumn(Column):
     kind = TEXT
 
     def __init__(self, codes: Int32Array, texts: Strings):
-        super().__init__(codes, len(texts), NOTHING)
+        super().__init__(codes, len(texts), NO_STRINGS)
         self.texts = texts
 
     def value(self, code: int) -> Any:
@@ -496,7 +512,7 @@ class BooleanColumn(Column):
 
     kind = BOOLEAN
 
-    def __init__(self, codes: Int32Array, odd: Strings = NOTHING):
+    def __init__(self, codes: Int32Array, odd: Strings = NO_STRINGS):
         super().__init__(codes, 2, odd)
 
     def value(self, code: int) -> bool:
@@ -561,6 +577,27 @@ class ListColumn(TextColumn):
                 found.setdefault(entry, []).append(code)
         return {entry: np.array(codes, np.int32) for entry, codes in found.items()}
 
+    @cached_property
+    def _entry_rows(self) -> tuple[list[str], Int32Array, NDArray[np.int64]]:
+        """The distinct entries in ascending order, the entries of each code, and where each code's begin."""
+        names = sorted(self.entries)
+        codes = np.concatenate([NO_CODES, *(self.entries[name] for name in names)])
+        entries = np.repeat(np.arange(len(names)), [len(self.entries[name]) for name in names])
+        order = np.argsort(codes, kind="stable")
+        return names, entries[order].astype(np.int32), np.searchsorted(codes[order], np.arange(self.known + 1))
+
+    def entry_counts(
+        self, codes: NDArray[np.int64], counts: NDArray[np.int64]
+    ) -> tuple[list[str], NDArray[np.int64], NDArray[np.int64]]:
+        """Return all entries, the numbers of those in lists with these codes, and how often they occur there."""
+        names, entries, starts = self._entry_rows
+        sizes = starts[codes + 1] - starts[codes]
+        ends = np.cumsum(sizes)
+        places = np.arange(int(sizes.sum())) + np.repeat(starts[codes] - ends + sizes, sizes)
+        found = np.bincount(entries[places], weights=np.repeat(counts, sizes), minlength=len(names))
+        present = np.flatnonzero(found)
+        return names, present, found[present].astype(np.int64)
+
     def equal(self, values: Sequence[Value]) -> BoolArray:
         """Return which lists have one of these entries."""
         flags = np.zeros(self.known + 1, np.bool_)
@@ -601,7 +638,7 @@ class DecimalText(str):
     __slots__ = ()
 
 
-COLUMNS: tuple[type[Column], ...] = (NumberColumn, DateColumn, TextColumn, ListColumn, BooleanColumn)
+COLUMN_KINDS: tuple[type[Column], ...] = (NumberColumn, DateColumn, TextColumn, ListColumn, BooleanColumn)
 """The kinds of columns, by the number that a file has for them."""
 
 

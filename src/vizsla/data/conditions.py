@@ -17,16 +17,16 @@ import numpy as np
 from vizsla.core.catalog import details_of
 from vizsla.core.strings import Strings
 from vizsla.data.columns import Column, ListColumn, TextColumn, Value
-from vizsla.data.values import DATE, LARGEST, NUMBER, TEXT, text_of
+from vizsla.data.values import DATE, MAX_EXACT_WHOLE, NUMBER, TEXT, text_of
 from vizsla.errors import InputError
 from vizsla.typing import BoolArray
 
 if TYPE_CHECKING:
     from vizsla.data.metadata import ItemMetadata
 
-MOST_DEPTH = 50
+MAX_CONDITION_DEPTH = 50
 """How deep conditions may lie inside conditions."""
-MOST_CONDITIONS = 10_000
+MAX_CONDITIONS = 10_000
 ORDERS = {"lt": "<", "lte": "<=", "gt": ">", "gte": ">="}
 ONE, SEVERAL, WORDS = {"eq": "=", "ne": "!="}, {"in": "in", "nin": "not in"}, ("contains", "startswith")
 TYPES = (*ONE, *ORDERS, *SEVERAL, *WORDS, "isnull", "and", "or", "not")
@@ -55,7 +55,7 @@ class Condition(ABC):
         """Return which items fulfill it."""
 
     @abstractmethod
-    def comparisons(self) -> Iterator[Comparison]:
+    def comparisons(self) -> Iterator[FieldCondition]:
         """Yield all comparisons inside."""
 
     def to_json(self) -> str:
@@ -64,7 +64,7 @@ class Condition(ABC):
 
     def mask(self, items: Strings) -> BoolArray:
         """Return which items of a catalog fulfill it; a catalog that knows only ids raises."""
-        return self.holds(self._details(items))
+        return self._details(items).mask(self)
 
     def hints(self, items: Strings) -> tuple[str, ...]:
         """Say which values no item has, and what may have been meant instead."""
@@ -91,7 +91,7 @@ class Condition(ABC):
     @classmethod
     def from_dict(cls, value: Mapping[str, Any]) -> Condition:
         """Read a condition in the shape of OpenAI's filters; what is not understood raises."""
-        left = [MOST_CONDITIONS]
+        left = [MAX_CONDITIONS]
         return _read(value, left, 0)
 
     def __and__(self, other: Condition) -> Condition:
@@ -108,7 +108,7 @@ class Condition(ABC):
 
 
 @dataclass(frozen=True, repr=False)
-class Comparison(Condition):
+class FieldCondition(Condition):
     """A field, how it is compared, and with what.
 
     Parameters
@@ -124,7 +124,7 @@ class Comparison(Condition):
     --------
     >>> Condition.parse("price<20").to_dict()
     {'type': 'lt', 'key': 'price', 'value': 20}
-    >>> print(Comparison("in", "brand", ("Ace, Inc.", "Bo")))
+    >>> print(FieldCondition("in", "brand", ("Ace, Inc.", "Bo")))
     brand in ("Ace, Inc.", "Bo")
     """
 
@@ -166,7 +166,7 @@ class Comparison(Condition):
             )
         return column.ordered(self.type, value)
 
-    def comparisons(self) -> Iterator[Comparison]:
+    def comparisons(self) -> Iterator[FieldCondition]:
         """Yield itself."""
         yield self
 
@@ -188,7 +188,7 @@ class And(Condition):
 
     Examples
     --------
-    >>> And((Comparison("eq", "a", (1,)), Or((Comparison("eq", "b", (2,)), Comparison("eq", "c", (3,))))))
+    >>> And((FieldCondition("eq", "a", (1,)), Or((FieldCondition("eq", "b", (2,)), FieldCondition("eq", "c", (3,))))))
     where('a = 1 and (b = 2 or c = 3)')
     """
 
@@ -207,7 +207,7 @@ class And(Condition):
         """Intersect."""
         return reduce(np.logical_and, (part.holds(details) for part in self.parts))
 
-    def comparisons(self) -> Iterator[Comparison]:
+    def comparisons(self) -> Iterator[FieldCondition]:
         """Yield those of the parts."""
         for part in self.parts:
             yield from part.comparisons()
@@ -244,7 +244,7 @@ class Not(Condition):
         """Complement."""
         return ~self.part.holds(details)
 
-    def comparisons(self) -> Iterator[Comparison]:
+    def comparisons(self) -> Iterator[FieldCondition]:
         """Yield those of the part."""
         yield from self.part.comparisons()
 
@@ -255,8 +255,8 @@ class Not(Condition):
 def _note_depth(condition: Condition, parts: tuple[Condition, ...]) -> None:
     """Note how deep the parts of a condition lie; too deep raises, since a text of it could not be read back."""
     depth = 1 + max((part.depth for part in parts), default=0)
-    if depth > MOST_DEPTH:
-        raise InputError(f"Conditions must be at most {MOST_DEPTH} deep. Got more: join many by one `where`.")
+    if depth > MAX_CONDITION_DEPTH:
+        raise InputError(f"Conditions must be at most {MAX_CONDITION_DEPTH} deep. Got more: join many by one `where`.")
     object.__setattr__(condition, "depth", depth)
 
 
@@ -303,8 +303,10 @@ def _condition(given: Any) -> Condition:
 
 def _read(value: Any, left: list[int], depth: int) -> Condition:
     left[0] -= 1
-    if depth > MOST_DEPTH or left[0] < 0:
-        raise InputError(f"Conditions must be at most {MOST_DEPTH} deep and {MOST_CONDITIONS:,} in all. Got more.")
+    if depth > MAX_CONDITION_DEPTH or left[0] < 0:
+        raise InputError(
+            f"Conditions must be at most {MAX_CONDITION_DEPTH} deep and {MAX_CONDITIONS:,} in all. Got more."
+        )
     kind = value.get("type") if isinstance(value, Mapping) else None
     if not isinstance(kind, str) or kind not in TYPES:
         raise InputError(f'`where` as a dict must have a "type": {", ".join(TYPES)}. Got {value!r:.80}.')
@@ -321,7 +323,7 @@ def _read(value: Any, left: list[int], depth: int) -> Condition:
     expected = {"type", "key"} if kind == "isnull" else {"type", "key", "value"}
     if set(value) != expected or not isinstance(field, str) or not field:
         raise InputError(f"`where` of type {kind!r} must have {', '.join(sorted(expected))}. Got {value!r:.80}.")
-    return Comparison(kind, field, _values(kind, value.get("value")))
+    return FieldCondition(kind, field, _values(kind, value.get("value")))
 
 
 def joined(kind: str, parts: tuple[Condition, ...]) -> Condition:
@@ -356,7 +358,7 @@ def plain_value(value: Value, kind: str) -> Value:
         return value
     if isinstance(value, float) and not math.isfinite(value):
         raise InputError(f"A condition must compare with finite numbers. Got {value}.")
-    if abs(value) <= LARGEST:
+    if abs(value) <= MAX_EXACT_WHOLE:
         return int(value) if value == int(value) else float(value)
     if isinstance(value, float):
         return value
@@ -382,9 +384,9 @@ def _grouped(part: Condition) -> str:
     return str(part) if part.tight else f"({part})"
 
 
-MOST_WORDS = 2000
+MAX_VALUES_COMPARED = 2000
 """Distinct values among which a similar one is looked for."""
-MOST_HINTS = 10
+MAX_HINTS = 10
 
 
 def hints(condition: Condition, details: ItemMetadata) -> tuple[str, ...]:
@@ -400,14 +402,14 @@ def hints(condition: Condition, details: ItemMetadata) -> tuple[str, ...]:
     said: dict[str, None] = {}
     for comparison in condition.comparisons():
         said |= dict.fromkeys(_said(comparison, details))
-        if len(said) >= MOST_HINTS:
+        if len(said) >= MAX_HINTS:
             break
     if not said and not condition.holds(details).any():
         said["no item fulfills all of the conditions, though each value occurs"] = None
-    return tuple(said)[:MOST_HINTS]
+    return tuple(said)[:MAX_HINTS]
 
 
-def _said(comparison: Comparison, details: ItemMetadata) -> list[str]:
+def _said(comparison: FieldCondition, details: ItemMetadata) -> list[str]:
     column, field = details.column(comparison.field), comparison.field
     if comparison.type in ("eq", "ne", "in", "nin"):
         absent = [value for value in comparison.values if not column.has(value)]
@@ -427,8 +429,12 @@ def _instead(column: Column, text: str) -> str:
     if isinstance(column, ListColumn):
         words = list(column.entries)
     else:
-        words = column.texts[:MOST_WORDS] if isinstance(column, TextColumn) else ["true", "false"]
-    if not text or len(words) > MOST_WORDS or (isinstance(column, TextColumn) and column.known > MOST_WORDS):
+        words = column.texts[:MAX_VALUES_COMPARED] if isinstance(column, TextColumn) else ["true", "false"]
+    if (
+        not text
+        or len(words) > MAX_VALUES_COMPARED
+        or (isinstance(column, TextColumn) and column.known > MAX_VALUES_COMPARED)
+    ):
         return ""
     by_case = {word.casefold(): word for word in words}
     near = get_close_matches(text.casefold()[:100], by_case, n=1)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 
-DAY = 86400.0
+SECONDS_PER_DAY = 86400.0
 
 
 class ClickEvents(NamedTuple):
@@ -39,7 +39,7 @@ class ClickEvents(NamedTuple):
 
     Examples
     --------
-    >>> events = ClickEvents(np.array([0, 0]), np.array([0, 0]), np.ones(2), np.array([0.0, 30 * DAY]))
+    >>> events = ClickEvents(np.array([0, 0]), np.array([0, 0]), np.ones(2), np.array([0.0, 30 * SECONDS_PER_DAY]))
     >>> events.decayed(30).matrix((1, 1)).toarray().tolist()
     [[1.5]]
     """
@@ -63,7 +63,7 @@ class ClickEvents(NamedTuple):
         if not half_life > 0 or not np.isfinite(half_life):
             raise InputError(f"`half_life` must be days, above 0. Got {half_life!r}.")
         last = self.times.max(initial=-np.inf)
-        ages = (last - self.times) / DAY
+        ages = (last - self.times) / SECONDS_PER_DAY
         return self._replace(weights=self.weights * np.exp2(-ages / half_life))
 
     def matrix(self, shape: tuple[int, int]) -> csr_array:
@@ -228,7 +228,7 @@ class Dataset:
         fields = Fields.named(id=id, text=text, title=title, meta=meta)
         given = {"queries": queries, "clicks": clicks, "qrels": qrels}
         parts = read_lists(items, **given, fields=fields, click_columns=click_columns)
-        return assemble(parts, dangling=dangling, meta=meta, keep_texts=keep_texts)
+        return assemble(parts, dangling=dangling, meta=meta, keep_texts=keep_texts, columns=fields.columns)
 
     @classmethod
     def open(cls, source: str | Path, **options: Any) -> Dataset:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import zlib
 from array import array
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Self
@@ -14,20 +14,21 @@ from numpy.typing import NDArray
 
 from vizsla.artifacts.artifact import Artifact
 from vizsla.core.sparse import are_offsets
-from vizsla.data.column_file import MOST_COLUMNS as MOST_COLUMNS
-from vizsla.data.column_file import ColumnFile, read_columns, write_columns
-from vizsla.data.columns import Column
+from vizsla.data.columns import COLUMN_KINDS, Column, Segments
 from vizsla.errors import FormatError, InputError
 
 if TYPE_CHECKING:
     from vizsla.artifacts.reader import ArtifactReader
     from vizsla.artifacts.writer import ArtifactWriter
+    from vizsla.data.conditions import Condition
+    from vizsla.typing import BoolArray
+
 
 BLOCK_BYTES = 1 << 15
-LEVEL = 6
-MOST_UNPACKED = 64 << 20
+ZLIB_LEVEL = 6
+MAX_BLOCK_BYTES = 64 << 20
 """Bytes of one block: one text, where that is longer than a block."""
-DENSEST = 1100
+MAX_ZLIB_RATIO = 1100
 """No block unpacks to more times its bytes: zlib's own limit is 1032."""
 
 
@@ -97,7 +98,7 @@ class CompressedTexts:
         packed = self.data[int(self.blocks[block]) : int(self.blocks[block + 1])].tobytes()
         try:
             # A block may not claim less than it unpacks to, and one that claims more than it can is not tried at all.
-            possible = wanted <= min(MOST_UNPACKED, DENSEST * len(packed))
+            possible = wanted <= min(MAX_BLOCK_BYTES, MAX_ZLIB_RATIO * len(packed))
             data = zlib.decompressobj().decompress(packed, wanted + 1) if possible else b""
         except zlib.error as error:
             raise FormatError(f"{self.source}: block {block} cannot be unpacked ({error}).") from error
@@ -150,8 +151,8 @@ class TextPacker:
     def add(self, text: str) -> None:
         """Add the next text."""
         raw = text.encode()
-        if len(raw) > MOST_UNPACKED - BLOCK_BYTES:
-            raise InputError(f"A text must have at most {MOST_UNPACKED - BLOCK_BYTES} bytes. Got one of {len(raw)}.")
+        if len(raw) > MAX_BLOCK_BYTES - BLOCK_BYTES:
+            raise InputError(f"A text must have at most {MAX_BLOCK_BYTES - BLOCK_BYTES} bytes. Got one of {len(raw)}.")
         self._waiting += raw
         self._ends.append(self._ends[-1] + len(raw))
         if len(self._waiting) >= BLOCK_BYTES:
@@ -165,7 +166,7 @@ class TextPacker:
         return CompressedTexts(data, *(np.array(part, np.int64) for part in (self._blocks, self._firsts, self._ends)))
 
     def _close(self) -> None:
-        self._data += zlib.compress(bytes(self._waiting), LEVEL)
+        self._data += zlib.compress(bytes(self._waiting), ZLIB_LEVEL)
         self._blocks.append(len(self._data))
         self._firsts.append(len(self._ends) - 1)
         self._waiting.clear()
@@ -217,13 +218,13 @@ class GatheredTexts:
 
 
 TextStore = CompressedTexts | GatheredTexts
-TEXT = "text"
+TEXT_FIELD = "text"
 """What the kept texts are called among the fields."""
 LAYOUT = 3
 """The number of the files' layout: another one is refused."""
-DESCRIBED = 60
+MAX_DESCRIBED_COLUMNS = 60
 """Columns that the manifest describes; the file knows all of them."""
-SHOWN = 20
+MAX_FIELDS_NAMED = 20
 """Fields that an error names."""
 
 
@@ -265,7 +266,7 @@ class ItemMetadata(Artifact):
     @property
     def fields(self) -> tuple[str, ...]:
         """The names of all fields; `text` is the last, where texts were kept."""
-        return (*self.columns, *((TEXT,) if self.texts is not None else ()))
+        return (*self.columns, *((TEXT_FIELD,) if self.texts is not None else ()))
 
     def of(self, number: int) -> dict[str, Any]:
         """Return an item's metadata; a field that it does not have is left out."""
@@ -274,7 +275,7 @@ class ItemMetadata(Artifact):
 
     def value(self, field: str, number: int) -> Any:
         """Return one field of an item, None where it has none; an unknown field raises."""
-        if field == TEXT and TEXT not in self.columns:
+        if field == TEXT_FIELD and TEXT_FIELD not in self.columns:
             return self.text(number)
         return self.column(field).at(number)
 
@@ -293,13 +294,17 @@ class ItemMetadata(Artifact):
         alike = [name for name in self.columns if name.casefold() == field.casefold()]
         if len(alike) == 1:
             return alike[0]
-        known = ", ".join(self.fields[:SHOWN]) or "none"
-        more = f", and {len(self.fields) - SHOWN:,} more" if len(self.fields) > SHOWN else ""
+        known = ", ".join(self.fields[:MAX_FIELDS_NAMED]) or "none"
+        more = f", and {len(self.fields) - MAX_FIELDS_NAMED:,} more" if len(self.fields) > MAX_FIELDS_NAMED else ""
         near = get_close_matches(field.casefold(), [name.casefold() for name in self.columns], n=1)
         meant = next((name for name in self.columns if near and name.casefold() == near[0]), None)
-        remedy = " Build with --keep-texts to keep texts." if field == TEXT else ""
+        remedy = " Build with --keep-texts to keep texts." if field == TEXT_FIELD else ""
         remedy = f" Did you mean {meant!r}?" if meant is not None else remedy
         raise InputError(f"A field must be one that the items have ({known}{more}). Got {field!r:.60}.{remedy}")
+
+    def mask(self, condition: Condition) -> BoolArray:
+        """Return which items fulfill a condition."""
+        return condition.holds(self)
 
     def unparsed(self) -> dict[str, tuple[str, int, str]]:
         """Return the kind, the count and an example for each field that has values which do not parse."""
@@ -307,7 +312,7 @@ class ItemMetadata(Artifact):
         return {name: (column.kind, column.odd_count, column.odd[0]) for name, column in odd.items()}
 
     def _write(self, writer: ArtifactWriter) -> None:
-        head = dict(islice(self.columns.items(), DESCRIBED))
+        head = dict(islice(self.columns.items(), MAX_DESCRIBED_COLUMNS))
         described = [_described(name, column) for name, column in head.items()]
         writer.parameters(
             layout=LAYOUT, count=self.count, fields=len(self.columns), columns=described, texts=self.texts is not None
@@ -333,3 +338,101 @@ def _described(name: str, column: Column) -> dict[str, Any]:
     values = len(column) - int(column.missing().sum())
     known: dict[str, Any] = {"name": name, "kind": column.kind, "values": values}
     return known | ({"unparsed": column.odd_count, "example": column.odd[0][:40]} if column.odd_count else {})
+
+
+DATA_ARRAY, PLACES_ARRAY = "columns", "column_places"
+MAX_COLUMNS = 10_000
+MAX_ARRAYS_PER_COLUMN = 5
+"""Arrays of a column at most."""
+NUMBERS_PER_COLUMN = 2 + 2 * (1 + MAX_ARRAYS_PER_COLUMN)
+"""Numbers that a file has for a column: kind, settings, and two for its name and for each array."""
+ALIGNMENT_BYTES = 8
+
+
+def write_columns(writer: ArtifactWriter, columns: Mapping[str, Column]) -> None:
+    """Store columns as `columns.npy`, all bytes one after another, and `column_places.npy`, a row per column.
+
+    A row holds the number of the column's kind, its settings, and where its name and each of its arrays begin and end.
+    """
+    places = np.zeros((len(columns), NUMBERS_PER_COLUMN), np.int64)
+    parts: list[NDArray[np.uint8]] = []
+    end = 0
+    for row, (name, column) in zip(places, columns.items(), strict=True):
+        row[:2] = COLUMN_KINDS.index(type(column)), column.settings
+        for at, segment in enumerate([_encoded(name), *column.segments()]):
+            data = np.ascontiguousarray(segment).reshape(-1).view(np.uint8)
+            row[2 + 2 * at : 4 + 2 * at] = end, end + len(data)
+            padding = -len(data) % ALIGNMENT_BYTES
+            parts += [data, np.zeros(padding, np.uint8)]
+            end += len(data) + padding
+    writer.array(DATA_ARRAY, np.concatenate(parts) if parts else np.zeros(0, np.uint8))
+    writer.array(PLACES_ARRAY, places)
+
+
+def _encoded(name: str) -> NDArray[np.uint8]:
+    try:
+        return np.frombuffer(name.encode(), np.uint8)
+    except UnicodeEncodeError:
+        raise InputError(f"The name of a field must be valid Unicode. Got {name!r:.60}.") from None
+
+
+def read_columns(reader: ArtifactReader, count: int) -> ColumnFile:
+    """Return the columns of a file; names and places are checked now, a column when it is read first."""
+    data, places = reader.array(DATA_ARRAY, np.uint8), reader.array(PLACES_ARRAY, np.int64, ndim=2)
+    source = str(reader.path / f"{DATA_ARRAY}.npy")
+    if places.shape[0] > MAX_COLUMNS or places.shape[1] != NUMBERS_PER_COLUMN:
+        raise FormatError(f"{source}: the places of the columns are not sound.")
+    starts, ends = places[:, 2::2], places[:, 3::2]
+    kinds = places[:, 0]
+    inside = (starts >= 0) & (starts <= ends) & (ends <= len(data)) & (starts % ALIGNMENT_BYTES == 0)
+    if not inside.all() or not ((kinds >= 0) & (kinds < len(COLUMN_KINDS))).all():
+        raise FormatError(f"{source}: the places of the columns do not fit their bytes.")
+    try:
+        names = [data[start:end].tobytes().decode() for start, end in zip(starts[:, 0], ends[:, 0], strict=True)]
+    except UnicodeDecodeError as error:
+        raise FormatError(f"{source}: the name of a field is not valid UTF-8 ({error.reason}).") from error
+    if len(set(names)) < len(names):
+        raise FormatError(f"{source}: every field must have a name of its own.")
+    columns = ColumnFile(data, places, names, count, source)
+    if reader.loading.verify:
+        columns.check()
+    return columns
+
+
+class ColumnFile(Mapping[str, Column]):
+    """Columns by name, in the order of the data; each is made of the file's bytes when it is first asked for."""
+
+    def __init__(self, data: NDArray[np.uint8], places: NDArray[np.int64], names: list[str], count: int, source: str):
+        self._data, self._places, self._count, self._source = data, places, count, source
+        self._rows = {name: row for row, name in enumerate(names)}
+        self._made: dict[str, Column] = {}
+
+    def __getitem__(self, name: str) -> Column:
+        made = self._made.get(name)
+        if made is None:
+            made = self._made[name] = self._read(self._rows[name])
+        return made
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._rows)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __contains__(self, name: Any) -> bool:
+        return name in self._rows
+
+    def check(self) -> None:
+        """Raise FormatError unless every column is sound and its texts are valid."""
+        for row in range(len(self)):
+            self._read(row).check_text()
+
+    def _read(self, row: int) -> Column:
+        kind, settings, _, _, *bounds = map(int, self._places[row])
+        parts = [self._data[start:end] for start, end in zip(bounds[::2], bounds[1::2], strict=True)]
+        column = COLUMN_KINDS[kind].of_segments(Segments(parts, self._count, self._source))
+        try:
+            column.set(settings)
+        except ValueError as error:
+            raise FormatError(f"{self._source}: {error}. Got {settings}.") from None
+        return column

@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 from vizsla.core.catalog import Item
 from vizsla.core.strings import Strings
 from vizsla.data import values
-from vizsla.data.column_file import MOST_COLUMNS
 from vizsla.data.columns import (
     DECIMAL,
     GIVEN,
@@ -35,12 +34,12 @@ from vizsla.data.columns import (
     renamed,
     table,
 )
-from vizsla.data.metadata import TEXT, ItemMetadata, TextPacker
+from vizsla.data.metadata import MAX_COLUMNS, TEXT_FIELD, ItemMetadata, TextPacker
 from vizsla.data.values import (
     BOOLEAN,
     DATE,
-    LARGEST,
     LIST,
+    MAX_EXACT_WHOLE,
     NUMBER,
     PLAIN_NUMBER,
     NumberStyle,
@@ -53,9 +52,9 @@ from vizsla.data.values import (
 )
 from vizsla.typing import Int32Array, Int64Array
 
-SHARE = 0.95
+MIN_PARSED_SHARE = 0.95
 """A column is of a kind if at least this share of its values that are not empty parse as it."""
-BATCH = 4096
+VALUES_PER_BATCH = 4096
 _PLAIN_LINES = re.compile(f"{PLAIN_NUMBER.pattern}(?:\n{PLAIN_NUMBER.pattern})*")
 
 
@@ -201,7 +200,7 @@ def _given(value: Any) -> float | None:
     """Return what was given as a number; None for anything else."""
     if value.__class__ is DecimalText:
         number = float(value)
-        return number if abs(number) <= LARGEST else None
+        return number if abs(number) <= MAX_EXACT_WHOLE else None
     return float(value) if _is_number(value) else None
 
 
@@ -210,12 +209,12 @@ def _as_numbers(
 ) -> tuple[NDArray[np.float64], NumberStyle] | None:
     """Return the values as numbers, NaN where one is none, and their style; None if too few are, or zeros lead."""
     numbers = np.full(len(values), np.nan)
-    allowed = counts.sum() * (1 - SHARE) + 1e-9
+    allowed = counts.sum() * (1 - MIN_PARSED_SHARE) + 1e-9
     failed, readings = 0, {}
-    for start in range(0, len(values), BATCH):
-        batch = values[start : start + BATCH]
+    for start in range(0, len(values), VALUES_PER_BATCH):
+        batch = values[start : start + VALUES_PER_BATCH]
         if _are_plain(batch):  # many at a time: there may be millions
-            numbers[start : start + BATCH] = list(map(float, batch))
+            numbers[start : start + VALUES_PER_BATCH] = list(map(float, batch))
             continue
         for at, value in enumerate(batch, start):
             if value.__class__ is str and PLAIN_NUMBER.fullmatch(value) is None:
@@ -257,7 +256,7 @@ def _spend_budget_first(
         readings |= {at: read for at in written if (read := number_text(values[at])) is not None}
         dots = sum(counts[at] for at, read in readings.items() if read.comma is None)
         commas = sum(counts[at] for at, read in readings.items() if read.dot is None and not read.doubtful)
-        every = SHARE * (dots + commas)
+        every = MIN_PARSED_SHARE * (dots + commas)
         point = "." if dots and dots >= every else "," if commas >= every > 0 else ""
     style = NumberStyle(point, any(read.grouped == " " and not read.doubtful for read in readings.values()))
     for at, read in readings.items():
@@ -274,12 +273,12 @@ def _are_plain(batch: Sequence[Any]) -> bool:
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= LARGEST
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= MAX_EXACT_WHOLE
 
 
 def _enough(values: Sequence[Any], counts: Int64Array, parses: Callable[[Any], bool]) -> bool:
     """Return whether enough values parse; looks no further once too many have not."""
-    left = counts.sum() * (1 - SHARE) + 1e-9
+    left = counts.sum() * (1 - MIN_PARSED_SHARE) + 1e-9
     for at, value in enumerate(values):
         if not parses(value):
             left -= counts[at]
@@ -295,7 +294,7 @@ def _as_texts(values: Sequence[Any]) -> Sequence[str]:
 _DECLARED = {BOOLEAN: _booleans, LIST: _lists, NUMBER: _numbers, DATE: _dates}
 
 
-TITLE = "title"
+TITLE_FIELD = "title"
 LONGEST_LIST = 100
 """Entries of a list that is kept without being asked for by name: a longer one is a vector rather than tags."""
 
@@ -343,7 +342,7 @@ class DetailsCollector:
     def add(self, item: Item) -> None:
         """Note an item; it waits until there are more."""
         self._waiting.append(item)
-        if len(self._waiting) >= BATCH:
+        if len(self._waiting) >= VALUES_PER_BATCH:
             self.add_all([])
 
     def add_all(self, items: Sequence[Item]) -> None:
@@ -365,14 +364,14 @@ class DetailsCollector:
         if name in self._kinds:
             return self._kinds[name]
         alike = [kind for field, kind in self._kinds.items() if field.lower() == name.lower()]
-        return alike[0] if alike else values.TEXT if name == TITLE else None
+        return alike[0] if alike else values.TEXT if name == TITLE_FIELD else None
 
     def _note(self, items: list[Item]) -> None:
         """Note items field by field: several times as fast as item by item."""
         if self._metadata:
             columns = _columns([item.metadata for item in items])
-            if TITLE not in columns and any(titles := [item.title for item in items]):
-                self._put(TITLE, titles)
+            if TITLE_FIELD not in columns and any(titles := [item.title for item in items]):
+                self._put(TITLE_FIELD, titles)
             for name, values in columns.items():
                 self._put(name, values)
         if self._packer is not None:
@@ -387,8 +386,8 @@ class DetailsCollector:
         if known is None:
             if (
                 not isinstance(name, str)
-                or len(self._columns) >= MOST_COLUMNS
-                or name == TEXT
+                or len(self._columns) >= MAX_COLUMNS
+                or name == TEXT_FIELD
                 or not any(value not in (None, "") for value in given)
             ):
                 return  # nothing to keep, a name that is no text, or a document that makes up names as it goes
@@ -504,7 +503,7 @@ class _Codes:
                 if key is not None and key != "":
                     index.setdefault(key, len(index))
         self._codes.extend([index.get(key, -1) for key in keys] if gaps else list(map(index.__getitem__, keys)))
-        if len(self._codes) >= BATCH and 2 * len(index) > len(self._codes):
+        if len(self._codes) >= VALUES_PER_BATCH and 2 * len(index) > len(self._codes):
             self._values, self._index = list(index), None  # a table of what is nearly always new only costs
 
     def _append(self, keys: list[Any]) -> None:

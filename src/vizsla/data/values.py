@@ -9,10 +9,10 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
 NUMBER, DATE, TEXT, LIST, BOOLEAN = "number", "date", "text", "list", "boolean"
-KINDS = (NUMBER, DATE, TEXT, LIST, BOOLEAN)
+COLUMN_KIND_NAMES = (NUMBER, DATE, TEXT, LIST, BOOLEAN)
 """The kinds of a column, by the names that `meta` takes."""
 
-LARGEST = 2**53
+MAX_EXACT_WHOLE = 2**53
 """Whole numbers beyond this are not exact as floats, so they do not parse."""
 PLAIN_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]{0,14})(?:\.[0-9]{1,30})?")
 """A number without separators, signs of currencies or leading zeros: the form that most data have."""
@@ -110,7 +110,7 @@ def _reading(sign: str, body: str, exponent: str, point: str) -> float | None:
             return None
         whole = whole.replace(mark, "")
     value = float(f"{sign}{whole or '0'}.{fraction[0] if fraction else '0'}{exponent}")
-    return value if abs(value) <= LARGEST else None
+    return value if abs(value) <= MAX_EXACT_WHOLE else None
 
 
 class NumberStyle(NamedTuple):
@@ -248,6 +248,6 @@ def text_of(value: Any) -> str:
     """
     if isinstance(value, str):
         return value
-    if isinstance(value, float) and math.isfinite(value) and value.is_integer() and abs(value) <= LARGEST:
+    if isinstance(value, float) and math.isfinite(value) and value.is_integer() and abs(value) <= MAX_EXACT_WHOLE:
         value = int(value)
     return json.dumps(value, ensure_ascii=False, default=str)

@@ -25,10 +25,10 @@ from typing import NoReturn
 from vizsla.data.columns import Value
 from vizsla.data.conditions import (
     KEYWORDS,
-    MOST_CONDITIONS,
-    MOST_DEPTH,
-    Comparison,
+    MAX_CONDITION_DEPTH,
+    MAX_CONDITIONS,
     Condition,
+    FieldCondition,
     Not,
     joined,
     plain_value,
@@ -37,7 +37,7 @@ from vizsla.data.values import number_text
 from vizsla.errors import InputError
 
 FORMS = "field=value, field=a,b, field<20, field=5..20 or field in (a, b), joined by and, or, not"
-LONGEST = 100_000
+MAX_CONDITION_CHARS = 100_000
 """Characters of a condition."""
 _SPACES = re.compile(r"\s*")
 _SYMBOL = re.compile("<=|>=|!=|==|=|<|>")
@@ -49,7 +49,7 @@ _IN_FIELD = re.compile(r"\([^()=<>!]*\)")
 _JOINTS = ("and", "or")
 _TYPES = {"=": "eq", "==": "eq", "!=": "ne", "<": "lt", "<=": "lte", ">": "gt", ">=": "gte"}
 _NUMBER = re.compile(r"[-+]?(?:[0-9]{1,40}(?:\.[0-9]{1,40})?|\.[0-9]{1,40})(?:[eE][-+]?[0-9]{1,4})?")
-_SHOWN = 40
+_MAX_SHOWN_CHARS = 40
 
 
 def parse(text: str) -> Condition:
@@ -67,8 +67,8 @@ joined by and, or, not; a value with =, < or > must be in quotes, and conditions
     """
     if not isinstance(text, str):
         raise InputError(f"A condition must be a text. Got {type(text).__name__}.")
-    if len(text) > LONGEST:
-        raise InputError(f"A condition must have at most {LONGEST:,} characters. Got {len(text):,}.")
+    if len(text) > MAX_CONDITION_CHARS:
+        raise InputError(f"A condition must have at most {MAX_CONDITION_CHARS:,} characters. Got {len(text):,}.")
     if text.lstrip().startswith("{"):
         return _from_json(text)
     return _Parser(text).whole()
@@ -108,8 +108,8 @@ class _Parser:
         return joined("and", tuple(parts))
 
     def one(self, depth: int) -> Condition:
-        if depth > MOST_DEPTH:
-            self.fail(f"conditions must be at most {MOST_DEPTH} deep")
+        if depth > MAX_CONDITION_DEPTH:
+            self.fail(f"conditions must be at most {MAX_CONDITION_DEPTH} deep")
         if self.takes("not"):
             return Not(self.one(depth + 1))
         if self.takes_mark("("):
@@ -118,8 +118,8 @@ class _Parser:
                 self.fail("a parenthesis is not closed")
             return found
         self.count += 1
-        if self.count > MOST_CONDITIONS:
-            self.fail(f"there must be at most {MOST_CONDITIONS:,} conditions")
+        if self.count > MAX_CONDITIONS:
+            self.fail(f"there must be at most {MAX_CONDITIONS:,} conditions")
         return self.comparison()
 
     def comparison(self) -> Condition:
@@ -130,19 +130,19 @@ class _Parser:
             if kind in ("eq", "ne"):
                 found = self.equals(field)
                 return found if kind == "eq" else _opposite(found)
-            return Comparison(kind, field, (self.value(_WORD, ordered=True),))
+            return FieldCondition(kind, field, (self.value(_WORD, ordered=True),))
         if self.takes("is"):
             opposite = self.takes("not")
             if not self.takes("null"):
                 self.fail("`is` must be followed by `null` or `not null`")
-            found = Comparison("isnull", field, ())
+            found = FieldCondition("isnull", field, ())
             return Not(found) if opposite else found
         opposite = self.takes("not")
         if self.takes("in"):
-            return Comparison("nin" if opposite else "in", field, self.listed())
+            return FieldCondition("nin" if opposite else "in", field, self.listed())
         for kind in ("contains", "startswith"):
             if self.takes(kind):
-                found = Comparison(kind, field, (plain_value(self.value(_WORD, plain=True), kind),))
+                found = FieldCondition(kind, field, (plain_value(self.value(_WORD, plain=True), kind),))
                 return Not(found) if opposite else found
         self.fail(_BARE)
 
@@ -156,7 +156,7 @@ class _Parser:
             while not self.text.startswith("..", self.at):
                 if not self.takes_mark(","):
                     single = len(values) == 1
-                    return Comparison("eq" if single else "in", field, tuple(values))
+                    return FieldCondition("eq" if single else "in", field, tuple(values))
                 values.append(self.value(_RANGE_WORD))
             if len(values) > 1:
                 self.fail("a range must stand alone")
@@ -173,7 +173,9 @@ class _Parser:
         if self.text.startswith((",", ".."), self.at):
             self.fail("a range must stand alone")
         given = {"gte": low, "lte": high}
-        return joined("and", tuple(Comparison(kind, field, (end,)) for kind, end in given.items() if end is not None))
+        return joined(
+            "and", tuple(FieldCondition(kind, field, (end,)) for kind, end in given.items() if end is not None)
+        )
 
     def listed(self) -> tuple[Value, ...]:
         """Read values in parentheses."""
@@ -301,7 +303,7 @@ class _Parser:
         self.at = self.at if found is None else found.end()
 
     def fail(self, problem: str) -> NoReturn:
-        begin, end = max(0, self.at - _SHOWN), self.at + _SHOWN
+        begin, end = max(0, self.at - _MAX_SHOWN_CHARS), self.at + _MAX_SHOWN_CHARS
         before, after = "…" * (begin > 0), "…" * (end < len(self.text))
         marked = f"{before}{self.text[begin : self.at]}→{self.text[self.at : end]}{after}"
         raise InputError(f"`where` must be like {FORMS}; {problem}. Got {marked!r} at character {self.at + 1}.")
@@ -311,8 +313,8 @@ _BARE = "a field must be followed by an operator such as =, < or in; a value wit
 
 
 def _opposite(found: Condition) -> Condition:
-    if isinstance(found, Comparison) and found.type in ("eq", "in"):
-        return Comparison("ne" if found.type == "eq" else "nin", found.field, found.values)
+    if isinstance(found, FieldCondition) and found.type in ("eq", "in"):
+        return FieldCondition("ne" if found.type == "eq" else "nin", found.field, found.values)
     return Not(found)
 
 

@@ -12,7 +12,7 @@ _RESULT = re.compile(
     r"\s*(?:-+>\s*(?P<result>\([^)]*\)|[\w. \[\]|'\"*]*?))?\s*"
     r"(?:(?:\.\s|:\s|--+\s|-\s|,\s|;\s)\s*(?P<said>\S.*))?\.?$"
 )
-_LONGEST = 40  # Words; a longer first sentence is a list or a table without full stops.
+_MAX_SENTENCE_WORDS = 40  # Words; a longer first sentence is a list or a table without full stops.
 _BELOW = re.compile(r"\s*\n\s*->")
 _MARKER = re.compile(r"--\n+")  # Ends a signature that C code meant for Python's eyes only.
 _SENTENCE = re.compile(r"(?<!e\.g)(?<!i\.e)(?<!etc)(?<!cf)(?<!vs)[.!?][\"')`]*(?=\s+[\"'(`*]*[A-Z\d]|\s*$)")
@@ -58,7 +58,7 @@ def split_docstring(doc: str, names: Collection[str]) -> Docstring:
             break
     paragraph, _, below = rest.partition("\n\n")
     summary, more = ("", paragraph) if _is_title(paragraph) else first_sentence(paragraph)
-    if summary.count(" ") >= _LONGEST:
+    if summary.count(" ") >= _MAX_SENTENCE_WORDS:
         summary, more = "", paragraph
     return Docstring("\n".join(calls), summary, _without(summary, f"{more}\n\n{below}").strip())
 

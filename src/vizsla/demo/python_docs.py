@@ -28,12 +28,12 @@ from vizsla.errors import VizslaError
 if TYPE_CHECKING:
     from vizsla.data.dataset import Dataset
 
-_SECONDS = 300
+_TIMEOUT_S = 300
 _HUMP = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|[._]+")
 
 
 @dataclass(frozen=True)
-class Page:
+class DocPage:
     """One documented object.
 
     Parameters
@@ -70,7 +70,7 @@ class Page:
         return f"{call}\n\n{without_descriptions(self.doc.body)}".strip()
 
 
-def read_pages() -> list[Page]:
+def read_pages() -> list[DocPage]:
     """Return the pages of the standard library, numpy and scipy, sorted by id."""
     pages = [_page(raw) for raw in _collect()["pages"]]
     documented = [page for page in pages if page.doc.summary or page.doc.body]
@@ -87,10 +87,10 @@ def _collect() -> dict[str, Any]:
     try:
         with tempfile.TemporaryDirectory(prefix="vizsla-demo-") as folder:
             done = subprocess.run(
-                command, cwd=folder, env=environment, stdin=subprocess.DEVNULL, capture_output=True, timeout=_SECONDS
+                command, cwd=folder, env=environment, stdin=subprocess.DEVNULL, capture_output=True, timeout=_TIMEOUT_S
             )
     except subprocess.TimeoutExpired:
-        raise VizslaError(f"Reading the documentation of this Python took over {_SECONDS} s. Try again.") from None
+        raise VizslaError(f"Reading the documentation of this Python took over {_TIMEOUT_S} s. Try again.") from None
     if done.returncode != 0:
         last = done.stderr.decode(errors="replace").strip().rpartition("\n")[2] or f"exit code {done.returncode}"
         raise VizslaError(f"The documentation of this Python could not be read. Its reader ended with: {last}")
@@ -98,10 +98,10 @@ def _collect() -> dict[str, Any]:
     return answer
 
 
-def _page(raw: dict[str, Any]) -> Page:
+def _page(raw: dict[str, Any]) -> DocPage:
     names = tuple(sorted(set(raw["names"]), key=lambda name: _rank(name, raw["own"])))
     parts = split_docstring(without_varying(raw["doc"]), {_last(names[0]), _last(raw["own"])})
-    return Page(names, raw["signature"], parts, tuple(see_also(raw["doc"])))
+    return DocPage(names, raw["signature"], parts, tuple(see_also(raw["doc"])))
 
 
 def _rank(name: str, own: str) -> tuple[bool, int, int, str]:
@@ -113,7 +113,7 @@ def _last(name: str) -> str:
     return name.rpartition(".")[2]
 
 
-MOST_ITEMS = 5  # "Emit a record." is about twelve pages, and so about none.
+MAX_ITEMS_PER_QUERY = 5  # "Emit a record." is about twelve pages, and so about none.
 
 _ROLE = re.compile(r":[\w:]+:`~?([^`<]+?)(?: <[^`>]*>)?`")
 _EMPHASIS = re.compile(r"(?<![\w*])\*(\w[^*\s]*)\*(?!\w)")
@@ -126,8 +126,8 @@ _RELATIVE = re.compile(
 )
 
 
-def questions(pages: Sequence[Page]) -> dict[str, list[str]]:
-    """Return `{question: item ids}`, sorted by question; each is about at most `MOST_ITEMS` items.
+def questions(pages: Sequence[DocPage]) -> dict[str, list[str]]:
+    """Return `{question: item ids}`, sorted by question; each is about at most `MAX_ITEMS_PER_QUERY` items.
 
     Questions that differ in case, markup or the final full stop only are one, about all their items.
     """
@@ -137,7 +137,7 @@ def questions(pages: Sequence[Page]) -> dict[str, list[str]]:
         key = text.casefold()
         spelled.setdefault(key, text)
         about.setdefault(key, set()).add(item)
-    kept = {spelled[key]: sorted(items) for key, items in about.items() if len(items) <= MOST_ITEMS}
+    kept = {spelled[key]: sorted(items) for key, items in about.items() if len(items) <= MAX_ITEMS_PER_QUERY}
     return dict(sorted(kept.items()))
 
 
@@ -172,7 +172,7 @@ def plain(sentence: str) -> str:
     return " ".join(bare.split()).rstrip(" .:;")
 
 
-def _pairs(pages: Sequence[Page]) -> Iterator[tuple[str, str]]:
+def _pairs(pages: Sequence[DocPage]) -> Iterator[tuple[str, str]]:
     """Yield (question, item id): each page's summary, and what others say about it."""
     ids = {name: page.id for page in pages for name in page.names}
     for page in pages:
@@ -180,7 +180,7 @@ def _pairs(pages: Sequence[Page]) -> Iterator[tuple[str, str]]:
         yield from ((plain(text), item) for text, item in said if len(_WORD.findall(plain(text))) > 1)
 
 
-def _descriptions(page: Page, ids: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+def _descriptions(page: DocPage, ids: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     for entry in page.entries:
         text = first_sentence(entry.said)[0]
         if text and not _RELATIVE.match(text):
@@ -188,7 +188,7 @@ def _descriptions(page: Page, ids: Mapping[str, str]) -> Iterator[tuple[str, str
             yield from ((text, item) for item in targets if item is not None and item != page.id)
 
 
-HELD_OUT, COLD = 0.07, 0.1
+HELD_OUT_SHARE, COLD_SHARE = 0.07, 0.1
 
 
 def python_docs(*, seed: int = 0) -> Dataset:
@@ -207,17 +207,17 @@ def python_docs(*, seed: int = 0) -> Dataset:
     seed : int
         Chooses the held-out queries.
     """
-    return docs_dataset(read_pages(), held_out=HELD_OUT, cold=COLD, seed=seed)
+    return docs_dataset(read_pages(), held_out=HELD_OUT_SHARE, cold=COLD_SHARE, seed=seed)
 
 
-def docs_dataset(pages: Sequence[Page], *, held_out: float, cold: float, seed: int) -> Dataset:
+def docs_dataset(pages: Sequence[DocPage], *, held_out: float, cold: float, seed: int) -> Dataset:
     """Make the dataset of some pages; `held_out` and `cold` are those of `Dataset.split`.
 
     Examples
     --------
     >>> from vizsla.demo.docstring import Docstring
     >>> docs = {"a.mean": "Average of numbers.", "a.var": "Spread of numbers."}
-    >>> pages = [Page((name,), "(x)", Docstring("", said, "Fast."), ()) for name, said in docs.items()]
+    >>> pages = [DocPage((name,), "(x)", Docstring("", said, "Fast."), ()) for name, said in docs.items()]
     >>> ds = docs_dataset(pages, held_out=0.5, cold=1, seed=0)
     >>> ds.text("a.mean"), ds.queries[0].text, ds.splits
     ('a mean a.mean(x)\\n\\nFast.', 'Average of numbers', ('train', 'test'))
@@ -238,6 +238,6 @@ def docs_dataset(pages: Sequence[Page], *, held_out: float, cold: float, seed: i
     )
 
 
-def _item(page: Page) -> Item:
+def _item(page: DocPage) -> Item:
     """Make an item; the summary is not indexed, but people who see an answer want to read it."""
     return Item(page.id, page.text, page.title, {"summary": page.doc.summary})

@@ -9,6 +9,7 @@ from vizsla._internal.lazy import lazy_attribute
 if TYPE_CHECKING:
     from vizsla.base.encoder import FunctionEncoder as FunctionEncoder
     from vizsla.encoders.cache import EmbeddingCache as EmbeddingCache
+    from vizsla.encoders.http import HttpEncoder as HttpEncoder
     from vizsla.encoders.late import TokenVectors as TokenVectors
     from vizsla.encoders.late import WordEncoder as WordEncoder
     from vizsla.encoders.lsa import LsaEncoder as LsaEncoder
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 _PUBLIC = {
     "EmbeddingCache": "vizsla.encoders.cache",
     "FunctionEncoder": "vizsla.base.encoder",
+    "HttpEncoder": "vizsla.encoders.http",
     "LsaEncoder": "vizsla.encoders.lsa",
     "OnnxEncoder": "vizsla.encoders.onnx",
     "open_encoder": "vizsla.encoders.open",

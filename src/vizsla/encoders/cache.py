@@ -18,21 +18,21 @@ from vizsla.errors import InputError, check_positive
 from vizsla.io.sqlite import SqliteFile, marks
 from vizsla.typing import Float32Array
 
-APPLICATION = 0x565A454D
+APPLICATION_ID = 0x565A454D
 QUERIES, ITEMS = 0, 1
 """The two sides of an encoder: one text may have two vectors."""
-PART = 400
+VECTORS_PER_STATEMENT = 400
 """How many vectors are read by one statement."""
-FEWEST_BYTES = 1 << 18
+MIN_FILE_BYTES = 1 << 18
 """The least that a file may be limited to: the empty tables take some of it."""
-OVERHEAD = 160
+ROW_OVERHEAD_BYTES = 160
 """Bytes that a row takes beside its vector: keys, their indexes, and what stays empty of a page."""
 
 
 class EmbeddingFile(SqliteFile):
     """The file of an embedding cache."""
 
-    application = APPLICATION
+    application = APPLICATION_ID
     what = "embedding cache"
     tables = (
         "CREATE TABLE encoders (id INTEGER PRIMARY KEY, fingerprint TEXT NOT NULL UNIQUE)",
@@ -40,7 +40,7 @@ class EmbeddingFile(SqliteFile):
         "text BLOB NOT NULL, numbers BLOB NOT NULL, seal INTEGER NOT NULL, used INTEGER NOT NULL)",
         "CREATE UNIQUE INDEX by_text ON vectors (encoder, side, text)",
         "CREATE INDEX by_use ON vectors (used)",
-        *marks(APPLICATION),
+        *marks(APPLICATION_ID),
     )
 
 
@@ -69,8 +69,8 @@ class EmbeddingStore:
     """
 
     def __init__(self, path: str | Path, max_bytes: int | None = None):
-        if max_bytes is not None and check_positive("max_bytes", max_bytes) < FEWEST_BYTES:
-            raise InputError(f"`max_bytes` must be at least {FEWEST_BYTES:,}. Got {max_bytes:,}.")
+        if max_bytes is not None and check_positive("max_bytes", max_bytes) < MIN_FILE_BYTES:
+            raise InputError(f"`max_bytes` must be at least {MIN_FILE_BYTES:,}. Got {max_bytes:,}.")
         self._file, self.max_bytes = EmbeddingFile(path), max_bytes
 
     @property
@@ -137,7 +137,7 @@ class EmbeddingStore:
             oldest = connection.execute("SELECT LENGTH(numbers) FROM vectors ORDER BY used LIMIT 1").fetchone()
             if oldest is None:
                 return
-            some = -(-excess // (oldest[0] + OVERHEAD))
+            some = -(-excess // (oldest[0] + ROW_OVERHEAD_BYTES))
             sql = "DELETE FROM vectors WHERE id IN (SELECT id FROM vectors ORDER BY used, id LIMIT ?)"
             connection.execute(sql, (some,))
 
@@ -166,7 +166,7 @@ def _bytes_in_use(connection: sqlite3.Connection) -> int:
 
 
 def _row_bytes(rows: Float32Array) -> int:
-    return int(rows.shape[1]) * 4 + OVERHEAD
+    return int(rows.shape[1]) * 4 + ROW_OVERHEAD_BYTES
 
 
 def _entry(encoder: int | None, side: int, text: str, row: Float32Array, used: int) -> tuple[Any, ...]:
@@ -175,8 +175,8 @@ def _entry(encoder: int | None, side: int, text: str, row: Float32Array, used: i
 
 
 def _parts(values: list[Any]) -> Iterator[list[Any]]:
-    for start in range(0, len(values), PART):
-        yield values[start : start + PART]
+    for start in range(0, len(values), VECTORS_PER_STATEMENT):
+        yield values[start : start + VECTORS_PER_STATEMENT]
 
 
 def _digest(text: str) -> bytes:

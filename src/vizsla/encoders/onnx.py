@@ -91,7 +91,7 @@ def _stored(file: Path) -> dict[str, Any]:
 
 MODEL, TOKENIZER, SETTINGS = "model.onnx", "tokenizer.json", "encoder.json"
 _LOCATION = re.compile(rb"\n\x08location\x12([\x00-\xff])(?=([\x00-\xff]{0,127}))", re.DOTALL)
-CUT = 32
+BATCHES_TOKENIZED_TOGETHER = 32
 """How many batches of texts are cut into tokens together, to find those of one length."""
 
 
@@ -194,6 +194,10 @@ class OnnxEncoder(TokenEncoder):
         tokens: list[str] = self._tokenizer.encode(self.settings.query_prompt + text).tokens
         return tokens
 
+    def count_tokens(self, text: str) -> int:
+        """Return how many tokens a text has, without those that begin and end every text; a long one is cut."""
+        return len(self._tokenizer.encode(text, special=False).ids)
+
     def _encode(self, texts: list[str]) -> Float32Array:
         rows = np.zeros((len(texts), self.dim), np.float32)
         for chosen, states in self._states(texts):
@@ -209,7 +213,7 @@ class OnnxEncoder(TokenEncoder):
 
     def _states(self, texts: list[str]) -> Iterator[tuple[list[int], Float32Array]]:
         """Yield texts of equally many tokens, and the vectors of these: texts × tokens × dimensions."""
-        for some in by_length(texts, CUT * self._batch):
+        for some in by_length(texts, BATCHES_TOKENIZED_TOGETHER * self._batch):
             cut = self._tokenizer.encode_batch([texts[number] for number in some])
             for chosen in same_length_batches([len(text.ids) for text in cut], self._together):
                 if cut[chosen[0]].ids:  # a text without tokens has no vectors
@@ -296,10 +300,10 @@ class OnnxTokenizer:
             self._tokenizer.enable_truncation(max_tokens)
             self._tokenizer.no_padding()
 
-    def encode(self, text: str) -> Any:
-        """Return the tokens of a text."""
+    def encode(self, text: str, *, special: bool = True) -> Any:
+        """Return the tokens of a text, and those that begin and end every text if `special`."""
         with typed_errors(self._rule):
-            return self._tokenizer.encode(text)
+            return self._tokenizer.encode(text, add_special_tokens=special)
 
     def encode_batch(self, texts: list[Any]) -> list[Any]:
         """Return the tokens of texts, or of pairs of texts."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from vizsla._internal.lazy import files_state, shared_model
 from vizsla.artifacts.manifest import MANIFEST
 from vizsla.base.encoder import Encoder
 from vizsla.core.validation import validate_args
@@ -14,7 +15,7 @@ from vizsla.errors import InputError
 
 @validate_args
 def open_encoder(name: str | Path, **options: Any) -> Encoder:
-    """Return the encoder that a folder holds, or the model with this hub id.
+    """Return the encoder that a folder holds, or the model with this hub id; opened twice, it is in memory once.
 
     Parameters
     ----------
@@ -26,13 +27,18 @@ def open_encoder(name: str | Path, **options: Any) -> Encoder:
     folder = Path(name)
     if (folder / MANIFEST).exists():
         return _saved(folder, options)
-    if (folder / MODEL).exists():
+    key = ("encoder", files_state(folder), repr(sorted(options.items())))
+    return shared_model(key, lambda: _opened(str(name), options))
+
+
+def _opened(name: str, options: dict[str, Any]) -> Encoder:
+    if (Path(name) / MODEL).exists():
         from vizsla.encoders.onnx import OnnxEncoder
 
-        return OnnxEncoder(folder, **options)
+        return OnnxEncoder(name, **options)
     from vizsla.encoders.sentence import SentenceEncoder
 
-    return SentenceEncoder(str(name), **options)
+    return SentenceEncoder(name, **options)
 
 
 def _saved(folder: Path, options: dict[str, Any]) -> Encoder:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from vizsla import _native
 from vizsla._internal.forking import ForkLock
-from vizsla._internal.lazy import import_extra, stored_model
+from vizsla._internal.lazy import import_extra, shared_model, stored_model
 from vizsla._internal.terminal import abbreviate
 from vizsla.artifacts import strict_json
 from vizsla.artifacts.artifact import Artifact
@@ -24,6 +24,7 @@ from vizsla.artifacts.folder import Folder
 from vizsla.artifacts.manifest import MANIFEST, NAME
 from vizsla.base.encoder import Encoder, check_texts
 from vizsla.base.scorer import Scorer
+from vizsla.encoders.http import HttpEncoder
 from vizsla.encoders.onnx import MODEL, SETTINGS, TOKENIZER, external_files
 from vizsla.encoders.token_encoder import TokenEncoder, TokenRows
 from vizsla.errors import FormatError, InputError
@@ -66,7 +67,7 @@ def fingerprints(part: Scorer) -> Iterator[str]:
         yield from fingerprints(each)
 
 
-VARIABLE = "VIZSLA_DOWNLOAD"
+DOWNLOAD_VARIABLE = "VIZSLA_DOWNLOAD"
 
 
 def download_allowed() -> bool:
@@ -74,10 +75,10 @@ def download_allowed() -> bool:
 
     An artifact may come from anybody. Without this, whoever prepared it would choose what this machine downloads.
     """
-    return os.environ.get(VARIABLE, "") == "1"
+    return os.environ.get(DOWNLOAD_VARIABLE, "") == "1"
 
 
-PASSING = frozenset(
+UNFINGERPRINTED_SETTINGS = frozenset(
     {"transformers_version", "torch_dtype", "dtype", "architectures", "use_cache", "name_or_path", "problem_type"}
     | {"id2label", "label2id", "vizsla_form", "gradient_checkpointing"}
 )
@@ -111,7 +112,9 @@ def tokenizer_checksum(tokenizer: Any, seen: int = 0) -> int:
 def config_checksum(config: Any, seen: int = 0) -> int:
     """Return a number that changes with what a transformer's configuration says beside its defaults."""
     told = config.to_diff_dict() if hasattr(config, "to_diff_dict") else {}
-    kept = {name: value for name, value in told.items() if not name.startswith("_") and name not in PASSING}
+    kept = {
+        name: value for name, value in told.items() if not name.startswith("_") and name not in UNFINGERPRINTED_SETTINGS
+    }
     return text_checksum(json.dumps(kept, sort_keys=True, default=str), seen)
 
 
@@ -146,7 +149,7 @@ def weights_bytes(model: Any) -> int:
     return sum(int(weights.numel() * weights.element_size()) for weights in model.state_dict().values())
 
 
-FILE = "modules.json"
+MODULES_FILE = "modules.json"
 
 
 def module_paths(folder: Path) -> list[str]:
@@ -154,7 +157,7 @@ def module_paths(folder: Path) -> list[str]:
     paths = [str(path) for module in _modules(folder) if (path := PurePosixPath(module["path"])).parts]
     outside = [path for path in paths if path.startswith("/") or ".." in PurePosixPath(path).parts]
     if outside:
-        raise InputError(f"{folder / FILE} must name folders inside the model's own. Got {outside[0]!r}.")
+        raise InputError(f"{folder / MODULES_FILE} must name folders inside the model's own. Got {outside[0]!r}.")
     return paths
 
 
@@ -163,12 +166,14 @@ def refuse_own_code(folder: Path) -> None:
     modules = _modules(folder)
     foreign = [module["type"] for module in modules if not module["type"].startswith("sentence_transformers.")]
     if foreign:
-        raise InputError(f"{folder / FILE} must name modules of sentence-transformers only. Got {foreign[0]!r}.")
+        raise InputError(
+            f"{folder / MODULES_FILE} must name modules of sentence-transformers only. Got {foreign[0]!r}."
+        )
     module_paths(folder)
 
 
 def _modules(folder: Path) -> list[dict[str, Any]]:
-    file = folder / FILE
+    file = folder / MODULES_FILE
     if not file.is_file():
         return []
     try:
@@ -178,15 +183,15 @@ def _modules(folder: Path) -> list[dict[str, Any]]:
         raise InputError(f"{file} must list the model's modules. Got something else.") from None
 
 
-INSIDE = "The model inside the artifact"
+STORED_MODEL_NAME = "The model inside the artifact"
 Files = dict[str, NDArray[np.uint8]]
-SMALL = 128_000_000
+MAX_BUNDLED_BYTES = 128_000_000
 """ONNX models of so many bytes at most are stored inside unless `bundle_models` says otherwise."""
 
-ALLOWED = (".safetensors", ".onnx", ".onnx_data", ".onnx.data", ".json", ".txt", ".model")
+STORED_SUFFIXES = (".safetensors", ".onnx", ".onnx_data", ".onnx.data", ".json", ".txt", ".model")
 """How names of stored files end. The last two are vocabularies of tokenizers."""
-PICKLES = (".bin", ".pt", ".pth", ".pkl", ".ckpt")
-DEEPEST = 4
+PICKLE_SUFFIXES = (".bin", ".pt", ".pth", ".pkl", ".ckpt")
+MAX_PATH_PARTS = 4
 PAIR_SETTINGS = "pairs.json"
 """What a cross-encoder has instead of an encoder's settings."""
 
@@ -240,7 +245,7 @@ def files_to_store(kind: str, name: str, saving: Saving, *, named_by_artifact: b
     if kind != "onnx":
         return None
     try:
-        return read_files(kind, name, most=SMALL)
+        return read_files(kind, name, most=MAX_BUNDLED_BYTES)
     except LinkError:
         return None  # unasked, only what is plainly there goes in
 
@@ -328,9 +333,9 @@ def check_path(path: str) -> None:
     vizsla.errors.InputError: A model's file must be one of .safetensors, ... Got 'pytorch_model.bin'.
     """
     parts = path.split("/")
-    if not path.endswith(ALLOWED):
-        raise InputError(f"A model's file must be one of {', '.join(ALLOWED)}. Got {path!r}.")
-    if len(parts) > DEEPEST or not all(NAME.fullmatch(part) for part in parts) or parts[-1] == MANIFEST:
+    if not path.endswith(STORED_SUFFIXES):
+        raise InputError(f"A model's file must be one of {', '.join(STORED_SUFFIXES)}. Got {path!r}.")
+    if len(parts) > MAX_PATH_PARTS or not all(NAME.fullmatch(part) for part in parts) or parts[-1] == MANIFEST:
         raise InputError(f"A model's file must have a plain name. Got {path!r:.100}.")
 
 
@@ -346,7 +351,7 @@ def _onnx_files(folder: Path) -> Iterator[tuple[str, Path]]:
 
 def _sentence_files(folder: Path, path: str) -> Iterator[tuple[str, Path]]:
     files = [file for file in sorted((folder / path).glob("*")) if file.is_file()]
-    pickles = [file for file in files if file.suffix in PICKLES]
+    pickles = [file for file in files if file.suffix in PICKLE_SUFFIXES]
     if pickles and not any(file.suffix == ".safetensors" for file in files):
         raise InputError(
             f"A model must keep its weights as safetensors to be stored inside an artifact. Got {pickles[0]}, a "
@@ -354,7 +359,7 @@ def _sentence_files(folder: Path, path: str) -> Iterator[tuple[str, Path]]:
             "leave it outside with bundle_models=False."
         )
     for file in files:
-        if file.name.endswith(ALLOWED) and ".onnx" not in file.name and file.name != MANIFEST:
+        if file.name.endswith(STORED_SUFFIXES) and ".onnx" not in file.name and file.name != MANIFEST:
             yield str(PurePosixPath(path) / file.name), file
 
 
@@ -366,7 +371,7 @@ def _snapshot(name: str) -> Path:
         raise InputError(f"The model {name!r} must be on this machine to be stored inside. Got {error}.") from error
 
 
-MOST_DIMENSIONS = 2**31 - 1
+MAX_DIMENSIONS = 2**31 - 1
 """What column numbers can count."""
 
 
@@ -388,9 +393,9 @@ class MissingEncoder(TokenEncoder):
     def __init__(self, description: dict[str, Any]):
         self.description = description
         dim, fingerprint = description.get("dim"), description.get("fingerprint")
-        if type(dim) is not int or not 1 <= dim <= MOST_DIMENSIONS or not isinstance(fingerprint, str):
+        if type(dim) is not int or not 1 <= dim <= MAX_DIMENSIONS or not isinstance(fingerprint, str):
             raise InputError(
-                f"An encoder's record must have a `fingerprint` and a `dim` from 1 to {MOST_DIMENSIONS}. Got others."
+                f"An encoder's record must have a `fingerprint` and a `dim` from 1 to {MAX_DIMENSIONS}. Got others."
             )
         self._dim, self._fingerprint, self._bytes = dim, fingerprint, recorded_bytes(description)
 
@@ -446,8 +451,8 @@ def recorded_bytes(description: dict[str, Any]) -> int:
     return size
 
 
-MODELS = ("sentence", "onnx")
-OPTIONS = {"query_prompt", "item_prompt", "normalize", "max_tokens", "pooling"}
+MODEL_KINDS = ("sentence", "onnx")
+STORED_OPTIONS = {"query_prompt", "item_prompt", "normalize", "max_tokens", "pooling"}
 """What an artifact may say about its model; anything else, such as `download`, is the user's to say."""
 
 
@@ -466,7 +471,7 @@ class LazyEncoder(MissingEncoder):
     def __init__(self, description: dict[str, Any]):
         super().__init__(description)
         name, options = description.get("name"), description.get("options")
-        if description.get("kind") not in MODELS or not isinstance(name, str) or not isinstance(options, dict):
+        if description.get("kind") not in MODEL_KINDS or not isinstance(name, str) or not isinstance(options, dict):
             raise InputError("A model's description must have kind, name and options. Got another.")
         if "\0" in name:
             raise InputError("A model's name must be one that a folder can have. Got a NUL character in it.")
@@ -506,7 +511,7 @@ class LazyEncoder(MissingEncoder):
         """Return the model itself."""
         with self._lock:
             if self._encoder is None:
-                self._encoder = self._load()
+                self._encoder = shared_model(self.fingerprint, self._load)
             return self._encoder
 
     def _load(self) -> Encoder:
@@ -523,7 +528,7 @@ class LazyEncoder(MissingEncoder):
 
     def _make(self, name: str, *, download: bool) -> Encoder:
         options = dict(self.description["options"])
-        if set(options) - OPTIONS:
+        if set(options) - STORED_OPTIONS:
             raise InputError(f"The artifact must describe its encoder. Got the options {sorted(options)}.")
         try:
             if self.description["kind"] == "onnx":
@@ -544,8 +549,8 @@ def _sentence(name: str, options: dict[str, Any], *, download: bool) -> Encoder:
         return SentenceEncoder(name, download=False, **options)
     except InputError as error:
         raise InputError(
-            f"{error} An artifact's model is never downloaded unasked. If you trust {name!r}, set {VARIABLE}=1, or "
-            f"give the model itself: `.with_encoder(SentenceEncoder({name!r}))`."
+            f"{error} An artifact's model is never downloaded unasked. If you trust {name!r}, set "
+            f"{DOWNLOAD_VARIABLE}=1, or give the model itself: `.with_encoder(SentenceEncoder({name!r}))`."
         ) from error
 
 
@@ -587,7 +592,9 @@ def read_encoder(reader: ArtifactReader, *, name: str = ENCODER_NAME) -> Encoder
         if not isinstance(child, Encoder) or describe(child) != description:
             raise FormatError(f"{reader.path / name}: not the encoder that the manifest describes.")
         return child
-    if description.get("kind") not in MODELS:
+    if description.get("kind") == "http":
+        return HttpEncoder.restored(description)
+    if description.get("kind") not in MODEL_KINDS:
         return MissingEncoder(description)
     return LazyEncoder(from_root(description, reader.loading.root.path))
 
@@ -596,13 +603,13 @@ def _bundled(encoder: Encoder, saving: Saving) -> Artifact | None:
     """Return the encoder's model as an artifact, if it is one and is to be stored inside."""
     description = describe(encoder)
     kind, name = description.get("kind"), description.get("name")
-    if kind not in MODELS or not isinstance(name, str):
+    if kind not in MODEL_KINDS or not isinstance(name, str):
         return None
     files = files_to_store(kind, name, saving, named_by_artifact=isinstance(encoder, LazyEncoder))
     return None if files is None else saving.stand_in(encoder, lambda: BundledModel.of(description, files))
 
 
-def from_here(description: dict[str, Any], saving: Saving, kinds: tuple[str, ...] = MODELS) -> dict[str, Any]:
+def from_here(description: dict[str, Any], saving: Saving, kinds: tuple[str, ...] = MODEL_KINDS) -> dict[str, Any]:
     """Name a model's folder by the way from the artifact, where some folder is around both."""
     name = description.get("name")
     if description.get("kind") not in kinds or not isinstance(name, str) or not Path(name).is_absolute():
@@ -662,11 +669,11 @@ class BundledModel(LazyEncoder, Artifact):
 
     def _run(self, act: Callable[[Sequence[str]], T], texts: Sequence[str]) -> T:
         texts = check_texts(texts)
-        with stored_model(INSIDE):  # damage that shows only now is the artifact's too
+        with stored_model(STORED_MODEL_NAME):  # damage that shows only now is the artifact's too
             return act(texts)
 
     def _load(self) -> Encoder:
-        with stored_model(INSIDE), unpacked(self.files) as folder:
+        with stored_model(STORED_MODEL_NAME), unpacked(self.files) as folder:
             encoder = self._make(folder, download=False)
             if encoder.dim != self.dim:
                 raise InputError(f"The model inside the artifact must give {self.dim} numbers. Got {encoder.dim}.")

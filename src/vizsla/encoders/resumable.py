@@ -21,9 +21,9 @@ from vizsla.core.validation import as_path
 from vizsla.encoders.token_encoder import checked_tokens
 from vizsla.errors import InputError, check_choice
 from vizsla.io.atomic import writing
-from vizsla.text.streams import BATCH, batches
+from vizsla.text.streams import TEXTS_PER_BATCH, batches
 
-ROWS, RECORD, LOCK = "rows.partial", "progress.json", "lock"
+ROWS_FILE, RECORD, LOCK = "rows.partial", "progress.json", "lock"
 
 
 def resumable_encode(
@@ -50,12 +50,12 @@ def resumable_encode(
     check_choice("storage", storage, ["float16", "float32"])
     folder = as_path(folder, "folder")
     folder.mkdir(parents=True, exist_ok=True)
-    with locked(folder), (folder / ROWS).open("ab") as rows:
+    with locked(folder), (folder / ROWS_FILE).open("ab") as rows:
         EncodingFile(encoder, folder, storage, rows).run(texts, len(texts) if isinstance(texts, Sized) else count)
-    size = (folder / ROWS).stat().st_size
+    size = (folder / ROWS_FILE).stat().st_size
     if not size:
         return np.zeros((0, encoder.dim), storage)
-    return np.memmap(folder / ROWS, storage, mode="r").reshape(-1, encoder.dim)
+    return np.memmap(folder / ROWS_FILE, storage, mode="r").reshape(-1, encoder.dim)
 
 
 def remove_encoding(folder: str | Path) -> None:
@@ -90,8 +90,8 @@ class EncodingFile:
         """Skip what is done, encode the rest."""
         self._forget_unsure()
         number, seen = 0, 0
-        total = None if count is None else -(-count // BATCH)
-        for batch in progress(batches(texts), total=total, what=f"encoding, {BATCH} texts a step"):
+        total = None if count is None else -(-count // TEXTS_PER_BATCH)
+        for batch in progress(batches(texts), total=total, what=f"encoding, {TEXTS_PER_BATCH} texts a step"):
             number, seen = number + len(batch), chained(batch, seen)
             if number < self._done:
                 continue
@@ -133,8 +133,8 @@ class EncodingFile:
             raise InputError(
                 f"{folder} must hold rows of this encoder and storage. Got {record!r:.300}: remove it to start anew."
             )
-        if (folder / ROWS).stat().st_size < self._sure_bytes(done):
-            raise InputError(f"{folder / ROWS} must hold {done} rows. Got fewer: remove {folder} to start anew.")
+        if (folder / ROWS_FILE).stat().st_size < self._sure_bytes(done):
+            raise InputError(f"{folder / ROWS_FILE} must hold {done} rows. Got fewer: remove {folder} to start anew.")
         return done, seen
 
     def _sure_bytes(self, done: int) -> int:
@@ -167,7 +167,7 @@ def locked(folder: Path) -> Iterator[None]:
         yield
 
 
-COUNTS = "counts.partial"
+COUNTS_FILE = "counts.partial"
 
 
 def resumable_tokens(
@@ -179,14 +179,14 @@ def resumable_tokens(
     """
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    with locked(folder), (folder / COUNTS).open("ab") as counts, (folder / ROWS).open("ab") as rows:
+    with locked(folder), (folder / COUNTS_FILE).open("ab") as counts, (folder / ROWS_FILE).open("ab") as rows:
         encoding = TokenEncoding(encoder, folder, storage, rows, counts)
         encoding.run(texts, len(texts) if isinstance(texts, Sized) else None)
-    lengths = np.fromfile(folder / COUNTS, np.int64)
+    lengths = np.fromfile(folder / COUNTS_FILE, np.int64)
     offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
     if not offsets[-1]:
         return offsets, np.zeros((0, encoder.dim), storage)
-    return offsets, np.memmap(folder / ROWS, storage, mode="r").reshape(-1, encoder.dim)
+    return offsets, np.memmap(folder / ROWS_FILE, storage, mode="r").reshape(-1, encoder.dim)
 
 
 class TokenEncoding(EncodingFile):
@@ -199,7 +199,7 @@ class TokenEncoding(EncodingFile):
     """
 
     def __init__(self, encoder: Encoder, folder: Path, storage: str, rows: Any, counts: Any):
-        self._counts, self._counts_file = counts, folder / COUNTS
+        self._counts, self._counts_file = counts, folder / COUNTS_FILE
         super().__init__(encoder, folder, storage, rows, tokens=True)
 
     def _forget_unsure(self) -> None:

@@ -128,6 +128,10 @@ class SentenceEncoder(TokenEncoder):
         words: list[str] = self.model.tokenizer.convert_ids_to_tokens(numbers)
         return words
 
+    def count_tokens(self, text: str) -> int:
+        """Return how many tokens a text has, without those that begin and end every text."""
+        return len(self.model.tokenizer(text, add_special_tokens=False, truncation=False)["input_ids"])
+
     def _tokens(self, texts: list[str]) -> TokenRows:
         if not texts:
             return TokenRows.of([], dim=self.dim)

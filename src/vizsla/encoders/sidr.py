@@ -88,7 +88,7 @@ def columns(matrix: Any, chosen: NDArray[np.int64]) -> Any:
     return csr_array((matrix.data[kept], found[kept], ends), shape=(matrix.shape[0], len(chosen)))
 
 
-INPUTS = {"input_ids", "attention_mask"}
+MODEL_INPUTS = {"input_ids", "attention_mask"}
 
 
 class VocabularySession:
@@ -142,16 +142,16 @@ class VocabularySession:
         options.intra_op_num_threads, options.inter_op_num_threads, options.log_severity_level = self.threads, 1, 4
         with stored_model("The ONNX model"):
             made = runtime.InferenceSession(self.model.tobytes(), options, providers=["CPUExecutionProvider"])
-        if {entry.name for entry in made.get_inputs()} != INPUTS:
+        if {entry.name for entry in made.get_inputs()} != MODEL_INPUTS:
             raise FormatError("The model must take input_ids and attention_mask. Got one that takes others.")
         return made
 
 
 FORMS = ("full", "learned", "lexical", "binary", "tokens")
-SETTINGS: dict[str, type] = {"query_scale": float, "item_scale": float, "most": int, "max_tokens": int}
-SETTINGS |= {"b": float, "mean_length": float, "query_form": str, "item_form": str}
+SETTING_TYPES: dict[str, type] = {"query_scale": float, "item_scale": float, "most": int, "max_tokens": int}
+SETTING_TYPES |= {"b": float, "mean_length": float, "query_form": str, "item_form": str}
 Known = Callable[[SparseRows], SparseRows]
-PART = 256
+TEXTS_PER_BATCH = 256
 """Texts whose values are held in full at a time."""
 
 
@@ -232,7 +232,7 @@ class SidrEncoder(Encoder, Artifact):
     @property
     def settings(self) -> dict[str, Any]:
         """All options, as the class takes them."""
-        return {name: getattr(self, name) for name in SETTINGS}
+        return {name: getattr(self, name) for name in SETTING_TYPES}
 
     @property
     def nbytes(self) -> int:
@@ -283,8 +283,8 @@ class SidrEncoder(Encoder, Artifact):
     def _values(self, texts: list[str], scale: float) -> SparseRows:
         """Return what the model says of each text: its strongest tokens."""
         parts = []
-        for start in range(0, len(texts), PART):
-            ids = sequences(self._pieces, texts[start : start + PART], self.max_tokens)
+        for start in range(0, len(texts), TEXTS_PER_BATCH):
+            ids = sequences(self._pieces, texts[start : start + TEXTS_PER_BATCH], self.max_tokens)
             values = np.zeros((len(ids), len(self.tokens)), np.float32)
             for chosen, some in self._session.values(ids):
                 values[chosen] = some
@@ -325,7 +325,7 @@ class SidrEncoder(Encoder, Artifact):
 
     @classmethod
     def _read(cls, reader: ArtifactReader) -> Self:
-        settings = {name: reader.parameter(name, kind) for name, kind in SETTINGS.items()}
+        settings = {name: reader.parameter(name, kind) for name, kind in SETTING_TYPES.items()}
         parts = reader.child("table", TokenTable), reader.raw("model"), reader.array("tokens", np.int64)
         return cls(*parts, **settings)
 

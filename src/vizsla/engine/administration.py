@@ -7,22 +7,34 @@ import os
 import shutil
 import sqlite3
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
+from vizsla.artifacts.artifact import Artifact
 from vizsla.artifacts.atomic_folder import make_parents, rename_new, sync
-from vizsla.base.live_objects import live_parts
-from vizsla.base.recipe import NESTED, Recipe
+from vizsla.base.encoder import Encoder
+from vizsla.base.recipe import NESTED_SETTINGS, Recipe, live_parts
 from vizsla.base.retriever import Retriever
 from vizsla.core.candidates import Candidates
 from vizsla.core.catalog import Item
 from vizsla.core.strings import Strings
 from vizsla.data.conditions import Condition
 from vizsla.data.dataset import Dataset
-from vizsla.engine.catalog import NAME, CatalogFile, last_given, live_numbers, note, put_setting, setting, state_of
+from vizsla.engine.catalog import (
+    NAME,
+    ODD_ROWS,
+    CatalogFile,
+    last_given,
+    live_numbers,
+    note,
+    put_setting,
+    setting,
+    state_of,
+)
 from vizsla.engine.definitions import (
     LIVE,
     STATIC,
@@ -39,12 +51,22 @@ from vizsla.engine.definitions import (
     stored_members,
 )
 from vizsla.engine.follower import Follower, Generation
-from vizsla.engine.live_items import MetadataChunk, fields_of
+from vizsla.engine.live_metadata import MemoryBlock, fields_of, stored_rows
 from vizsla.engine.maintenance import Maintenance, changed_layout, check_layout
-from vizsla.engine.segments import Files, NewFolder, Writing, files_of, sizes_on_disk, stored_segments, sync_tree
+from vizsla.engine.segments import (
+    METADATA,
+    Files,
+    NewFolder,
+    Writing,
+    files_of,
+    sizes_on_disk,
+    stored_segments,
+    sync_tree,
+)
 from vizsla.engine.writer import Writer
 from vizsla.errors import EngineError, FormatError, InputError
 from vizsla.io.records import ListSource, Records
+from vizsla.typing import Int64Array
 
 T = TypeVar("T")
 
@@ -60,14 +82,26 @@ def all_defined(given: Mapping[str, Any]) -> dict[str, Definition]:
     return known
 
 
-def make_folder(folder: Path) -> None:
-    """Make the folder of an engine, and those above it, on the disk."""
+@contextmanager
+def new_engine(folder: Path) -> Iterator[Path]:
+    """Yield a folder to make an engine in, which gets its name at the end of the block; before that there is none."""
+    partial = folder.with_name(f".{folder.name}.{os.getpid()}.partial")
     try:
-        make_parents(folder)
+        make_parents(folder.parent)
+        shutil.rmtree(partial, ignore_errors=True)
+        partial.mkdir()
     except OSError as error:
         raise EngineError(
             f"`path` must be a folder that can be made. Got {folder}: {error.strerror or error}."
         ) from error
+    try:
+        yield partial
+        with Writing(folder):
+            sync_tree(partial)
+            partial.rename(folder)  # an empty folder of this name gives way
+            sync(folder.parent)
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
 
 
 def declare(writer: Writer, kinds: Mapping[str, str]) -> None:
@@ -96,16 +130,46 @@ def item_of(connection: sqlite3.Connection, id: str) -> Item | None:
     return Item(id, text, title, {} if row is None else json.loads(row[0]))
 
 
-def matching(connection: sqlite3.Connection, condition: Condition) -> list[str]:
-    """Return the ids of the items that fulfill a condition, within a transaction."""
-    sql = (
-        "SELECT items.id, metadata.fields FROM items LEFT JOIN metadata ON metadata.n = items.n"
-        f" WHERE items.n NOT IN {DEAD} ORDER BY items.n"
+class Matches(NamedTuple):
+    """The rows that fulfilled a condition when it was evaluated, outside of the transaction that uses them.
+
+    Attributes
+    ----------
+    layout, last_item, last_change : int
+        The moment: the segments and members, the last row, and the last change of metadata.
+    numbers : int64 array
+        The rows.
+    """
+
+    layout: int
+    last_item: int
+    last_change: int
+    numbers: Int64Array
+
+
+def evaluated(follower: Follower, condition: Condition) -> Matches:
+    """Evaluate a condition now; the transaction that uses it looks only at what has changed since."""
+    layout = follower.layout(metadata=True)
+    generation = layout.generation
+    mask = generation.filter(condition).mask
+    numbers = (
+        layout.numbers[np.flatnonzero(mask)] if generation.slots is None else layout.numbers[generation.slots[mask]]
     )
-    rows = connection.execute(sql).fetchall()
-    chunk = MetadataChunk([{} if text is None else json.loads(text) for _, text in rows])
-    found = np.flatnonzero(condition.holds(chunk.details(fields_of(connection))))
-    return [rows[at][0] for at in found.tolist()]
+    return Matches(generation.state.layout, layout.last_item, layout.last_change, numbers)
+
+
+def matching(connection: sqlite3.Connection, condition: Condition, known: Matches | None) -> list[str]:
+    """Return the ids of the items that fulfill a condition, within a transaction."""
+    if known is None or known.layout != state_of(connection).layout:  # it may have been forgotten what has changed
+        known = Matches(0, 0, 0, np.zeros(0, np.int64))
+    sql = "SELECT n FROM items WHERE n > ? UNION SELECT n FROM metadata_changes WHERE u > ?"
+    since = [row[0] for row in connection.execute(sql, (known.last_item, known.last_change))]
+    rows = stored_rows(connection, since)
+    mask = MemoryBlock([rows.get(n, {}) for n in since]).mask(condition, fields_of(connection))
+    changed = np.array(since, np.int64)
+    wanted = np.union1d(np.setdiff1d(known.numbers, changed), changed[mask])
+    sql = f"SELECT id FROM items WHERE n IN (SELECT value FROM json_each(?)) AND n NOT IN {DEAD} ORDER BY n"
+    return [row[0] for row in connection.execute(sql, (json.dumps(wanted.tolist()),))]
 
 
 def page_of(found: Candidates, offset: int) -> Candidates:
@@ -128,6 +192,7 @@ def add_member(follower: Follower, maintenance: Maintenance, name: str, given: A
             raise InputError(f"`name` must be new. Got {name!r}, which is a member: drop it, or choose another name.")
         definition = defined(name, given, known)
         keep_objects(follower, given)
+        definition = definition.but(objects=store_objects(follower, definition, known))
         if definition.type == LIVE:
             _put_live(follower, maintenance, definition, known, "add member")
             return
@@ -151,6 +216,26 @@ def keep_objects(follower: Follower, given: Any) -> None:
         for owner in recipe._owners:
             marks = {getattr(part, "fingerprint", None): part for part in live_parts(owner)}
             follower.objects |= {mark: part for mark, part in marks.items() if isinstance(mark, str)}
+
+
+def store_objects(follower: Follower, definition: Definition, known: Mapping[str, Definition]) -> dict[str, str]:
+    """Save the encoders of a member in the engine, each once, where they can be; return their folders."""
+    stored = {mark: folder for each in known.values() for mark, folder in each.objects.items()}
+    found: dict[str, str] = {}
+    for binding in [] if definition.recipe is None else Recipe.stored(definition.recipe).bindings:
+        mark = binding.fingerprint
+        encoder = follower.objects.get(mark) or follower.bindings.get(mark) or follower.bindings.get(binding.name)
+        form = getattr(encoder, "stored_form", encoder)
+        if mark in stored:
+            found[mark] = stored[mark]
+        elif isinstance(form, Artifact) and isinstance(form, Encoder) and form.fingerprint == mark:
+            with NewFolder(follower.catalog.folder, ARTIFACTS) as new:
+                with Writing(new.path):
+                    form.save(new.path / "encoder")
+                new.sealed()
+                new.keep()
+            found[mark] = f"{new.name}/encoder"
+    return found
 
 
 def _put_live(
@@ -299,12 +384,12 @@ def _inlined(recipe: Recipe, known: Mapping[str, Definition]) -> Recipe:
     for name, value in recipe.settings.items():
         if isinstance(value, Recipe):
             changes[name] = _inlined(value, known)
-        elif isinstance(value, str) and name in NESTED and value in known:
+        elif isinstance(value, str) and name in NESTED_SETTINGS and value in known:
             found = known[value].recipe
             if found is None:
                 raise InputError(f"`{name}` must name a member with a recipe. Got {value!r}, an expression.")
             changes[name] = _inlined(Recipe.stored(found), known)
-        elif isinstance(value, list) and name in NESTED:
+        elif isinstance(value, list) and name in NESTED_SETTINGS:
             named = {each: Recipe.stored(known[each].recipe or {}) for each in value if isinstance(each, str)}
             changes[name] = [_inlined(named[each], known) if isinstance(each, str) else each for each in value]
     return recipe.but(**changes) if changes else recipe
@@ -335,7 +420,7 @@ def backup(follower: Follower, path: Path) -> Path:
         try:
             _copy_catalog(follower, partial / NAME)
             for name in read_listed(partial / NAME):
-                shutil.copytree(follower.catalog.folder / name, partial / name)
+                shutil.copytree(follower.catalog.folder / name, partial / name, symlinks=True)
             sync_tree(partial)
             rename_new(partial, path)
             sync(path.parent)
@@ -362,8 +447,8 @@ def read_listed(catalog: Path) -> set[str]:
     connection = sqlite3.connect(f"{catalog.absolute().as_uri()}?mode=ro", uri=True, isolation_level=None)
     try:
         return listed_folders(connection)
-    except sqlite3.Error as error:
-        raise FormatError(f"{catalog}: not a sound catalog ({error}). Use another backup.") from error
+    except (sqlite3.Error, *ODD_ROWS) as error:
+        raise FormatError(f"{catalog}: not a sound catalog ({error!s:.100}). Use another backup.") from error
     finally:
         connection.close()
 
@@ -379,7 +464,7 @@ def copy_engine(source: Path, target: Path) -> None:
         make_parents(target.parent)
         shutil.rmtree(partial, ignore_errors=True)
         try:
-            shutil.copytree(source, partial)
+            shutil.copytree(source, partial, symlinks=True)
             sync_tree(partial)
             rename_new(partial, target)
             sync(target.parent)
@@ -422,7 +507,7 @@ def stats(follower: Follower, generation: Generation) -> dict[str, Any]:
 
     read_now = read(follower, counted)
     segments, known = read_now["segments"], read_now["known"]
-    names = {each.number: name for name, each in known.items()}
+    names = {METADATA: "metadata"} | {each.number: name for name, each in known.items()}
     folders: dict[str, list[str]] = {"rows": [segment.folder for segment in segments]}
     for segment in segments:
         for number, (folder, _) in segment.parts.items():
@@ -485,17 +570,19 @@ def rollback(follower: Follower, maintenance: Maintenance, name: str) -> None:
     """Let the members be as they were; live ones that are gone write their parts anew."""
     with maintenance.holding():
 
-        def kept(connection: sqlite3.Connection) -> tuple[Any, dict[str, Definition], int]:
+        def kept(connection: sqlite3.Connection) -> tuple[dict[str, Definition], str, dict[str, Definition], int]:
             row = connection.execute("SELECT members FROM snapshots WHERE name = ?", (name,)).fetchone()
             if row is None:
                 known = [each for (each,) in connection.execute("SELECT name FROM snapshots")]
                 raise InputError(f"`name` must be a snapshot ({', '.join(known) or 'there is none'}). Got {name!r}.")
-            return json.loads(row[0]), stored_members(connection), state_of(connection).layout
+            saved = json.loads(row[0])
+            rows = [(each["m"], each["name"], each["definition"]) for each in saved["members"]]
+            wanted = {name: Definition.from_json(number, name, text) for number, name, text in rows}
+            if saved["default"]:
+                check_member(saved["default"], wanted)
+            return wanted, saved["default"], stored_members(connection), state_of(connection).layout
 
-        saved, now, layout = read(follower, kept)
-        wanted = {
-            each["name"]: Definition.from_json(each["m"], each["name"], each["definition"]) for each in saved["members"]
-        }
+        wanted, default, now, layout = read(follower, kept)
         present = {each.number: each for each in now.values()}
         parts: dict[int, dict[int, tuple[str, Files]]] = {}
         for each in wanted.values():
@@ -509,13 +596,13 @@ def rollback(follower: Follower, maintenance: Maintenance, name: str) -> None:
             for each in wanted.values():
                 sql = "INSERT INTO members (m, name, definition) VALUES (?, ?, ?)"
                 connection.execute(sql, (each.number, each.name, each.to_json()))
-            numbers = json.dumps([each.number for each in wanted.values()])
+            numbers = json.dumps([METADATA, *(each.number for each in wanted.values())])
             connection.execute("DELETE FROM parts WHERE m NOT IN (SELECT value FROM json_each(?))", (numbers,))
             for number, written in parts.items():
                 connection.execute("DELETE FROM parts WHERE m = ?", (number,))
                 rows = [(s, number, folder, json.dumps(files)) for s, (folder, files) in written.items()]
                 connection.executemany("INSERT INTO parts VALUES (?, ?, ?, ?)", rows)
-            put_setting(connection, "default", saved["default"])
+            put_setting(connection, "default", default)
             changed_layout(connection)
             note(connection, "rollback", name)
 

@@ -48,7 +48,7 @@ TABLES = (
     "CREATE TABLE source_items (id TEXT PRIMARY KEY, f INTEGER NOT NULL, digest BLOB NOT NULL) WITHOUT ROWID",
     "CREATE INDEX source_items_f ON source_items (f)",
     "CREATE TABLE segments (s INTEGER PRIMARY KEY AUTOINCREMENT, first INTEGER NOT NULL, rows INTEGER NOT NULL,"
-    " folder TEXT NOT NULL, files TEXT NOT NULL)",
+    " folder TEXT NOT NULL, files TEXT NOT NULL, changes INTEGER NOT NULL)",
     "CREATE TABLE parts (s INTEGER NOT NULL, m INTEGER NOT NULL, folder TEXT NOT NULL, files TEXT NOT NULL,"
     " PRIMARY KEY (s, m)) WITHOUT ROWID",
     "CREATE TABLE members (m INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL UNIQUE, definition TEXT NOT NULL)",
@@ -63,9 +63,14 @@ _OF_PARENTS: list[sqlite3.Connection] = []
 # A child that is forked while SQLite locks its memory could never use it.
 _SQLITE = ForkGate()
 
-_FULL = {sqlite3.SQLITE_FULL: "the disk is full", sqlite3.SQLITE_IOERR: "the disk reports an error"}
-_FULL |= {sqlite3.SQLITE_BUSY: "another process writes and does not finish", sqlite3.SQLITE_LOCKED: "it is locked"}
+_DISK = {sqlite3.SQLITE_FULL: "the disk is full", sqlite3.SQLITE_IOERR: "the disk reports an error"}
+_BUSY = {sqlite3.SQLITE_BUSY: "another process writes and does not finish", sqlite3.SQLITE_LOCKED: "it is locked"}
 _CLOSED = {sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_AUTH}
+
+
+# What Python makes of rows of a damaged or prepared file: values of another type, texts that are no JSON, names of
+# members that are not there.
+ODD_ROWS = (AttributeError, LookupError, OverflowError, RecursionError, TypeError, ValueError)
 
 
 class State(NamedTuple):
@@ -185,13 +190,22 @@ class CatalogFile:
             raise
         except sqlite3.Error as error:
             raise self._named(error) from error
+        except ODD_ROWS as error:
+            said = f"it holds what was never stored: {type(error).__name__}, {error!s:.100}"
+            raise FormatError(
+                f"{self.path}: not a sound catalog ({said}). Restore a backup with `Engine.restore`."
+            ) from error
 
     def _named(self, error: sqlite3.Error) -> VizslaError:
         code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-        if code in _FULL:
+        if code in _BUSY:
+            return EngineError(f"{self.path}: nothing was stored, because {_BUSY[code]} ({error}). Try again.")
+        if code in _DISK:
+            # A commit whose sync failed may still have reached the disk: SQLite finds it there if the power fails now.
             return EngineError(
-                f"{self.path}: nothing was stored, because {_FULL[code]} ({error}). What was acknowledged before is "
-                "there; try again once that is solved."
+                f"{self.path}: the change is not stored, because {_DISK[code]} ({error}). If the power fails before "
+                "the next change, it may be there whole. What was acknowledged before is there; try again once that "
+                "is solved."
             )
         if code in _CLOSED:
             return EngineError(
@@ -256,7 +270,10 @@ class CatalogFile:
 
 def state_of(connection: sqlite3.Connection) -> State:
     """Return the state of the catalog."""
-    return State(*connection.execute("SELECT generation, layout, frontier FROM state").fetchone())
+    state = State(*connection.execute("SELECT generation, layout, frontier FROM state").fetchone())
+    if any(type(number) is not int or number < 0 for number in state):
+        raise FormatError(f"The state of the catalog must be numbers from 0 on. Got {state}: restore a backup.")
+    return state
 
 
 def last_given(connection: sqlite3.Connection, table: str) -> int:

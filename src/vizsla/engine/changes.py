@@ -9,7 +9,7 @@ import time as clock
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -18,9 +18,12 @@ from vizsla.core.validation import check_unicode, is_iterable
 from vizsla.data.columns import ListText, NumberColumn
 from vizsla.data.conditions import Condition
 from vizsla.data.metadata_builder import DetailsCollector, column_of
+from vizsla.data.values import NUMBER
 from vizsla.engine.catalog import last_given, live_numbers
 from vizsla.engine.sources import files_under, forget_files, ids_of_file
 from vizsla.errors import InputError, check_choice
+
+T = TypeVar("T")
 
 KEYS = ("id", "text", "title", "metadata")
 
@@ -47,20 +50,28 @@ class Changes:
 
     Parameters
     ----------
-    matching : function of a connection and a Condition
+    evaluate : function of a Condition
+        Returns what fulfills it now, before the transaction begins.
+    matching : function of a connection, a Condition and what fulfilled it before
         Returns the ids of the items that fulfill the condition, in the transaction that is being stored.
 
     Examples
     --------
-    >>> changes = Changes(lambda connection, condition: [])
+    >>> changes = Changes(lambda condition: None, lambda connection, condition, known: [])
     >>> changes.add({"f": "a fig"})
     >>> changes.click("sweet", "f")
     >>> changes
     Changes(2 steps)
     """
 
-    def __init__(self, matching: Callable[[sqlite3.Connection, Condition], list[str]]):
-        self._matching = matching
+    def __init__(
+        self,
+        evaluate: Callable[[Condition], T],
+        matching: Callable[[sqlite3.Connection, Condition, T | None], list[str]],
+    ):
+        self._evaluate, self._matching = evaluate, matching
+        self._conditions: dict[str, Condition] = {}
+        self._known: dict[str, Any] = {}
         self._steps: list[Callable[[sqlite3.Connection], int]] = []
 
     def __len__(self) -> int:
@@ -118,7 +129,8 @@ class Changes:
         if where is not None:
             if not isinstance(where, Condition):
                 raise InputError(f"`where` must be made by `vizsla.where`. Got {type(where).__name__}: pass ids alone.")
-            self._steps.append(lambda connection: delete_rows(connection, self._matching(connection, where), unknown))
+            self._conditions[str(where)] = where
+            self._steps.append(lambda connection: self._delete_matching(connection, where))
             return
         wanted = _ids(ids)
         self._steps.append(lambda connection: delete_rows(connection, wanted, unknown))
@@ -140,6 +152,13 @@ class Changes:
             raise InputError("`delete_clicks` must be given a query, an item or a moment. Got none.")
         moment = None if before is None else _moment(before)
         self._steps.append(lambda connection: _delete_clicks(connection, query, item, moment))
+
+    def prepare(self) -> None:
+        """Evaluate conditions: what takes long is done before other writers have to wait."""
+        self._known = {name: self._evaluate(condition) for name, condition in self._conditions.items()}
+
+    def _delete_matching(self, connection: sqlite3.Connection, where: Condition) -> int:
+        return delete_rows(connection, self._matching(connection, where, self._known.get(str(where))), "ignore")
 
     def apply(self, connection: sqlite3.Connection) -> int:
         """Make all changes within the transaction of this connection; return how many rows they concerned."""
@@ -275,13 +294,19 @@ def _put_metadata(connection: sqlite3.Connection, rows: dict[int, dict[str, Any]
 
 def _settle_fields(connection: sqlite3.Connection, rows: list[dict[str, Any]]) -> None:
     """Decide, for each field that is new, what kind it is: by its first values, once and for every process."""
-    known = {row[0] for row in connection.execute("SELECT name FROM fields")}
-    new = dict.fromkeys(name for fields in rows for name in fields if name not in known)
+    known = {name: (kind, style) for name, kind, style in connection.execute("SELECT name, kind, style FROM fields")}
+    named = dict.fromkeys(name for fields in rows for name in fields)
+    # The first numbers of a declared field decide how its texts are read.
+    new = [name for name in named if name not in known or known[name] == (NUMBER, "[]")]
     for name in new:
         values = [restored(fields[name]) for fields in rows if name in fields]
-        column = column_of(values, np.arange(len(values), dtype=np.int32))
-        style = list(column.style) if isinstance(column, NumberColumn) else []
-        connection.execute("INSERT INTO fields VALUES (?, ?, 0, ?)", (name, column.kind, json.dumps(style)))
+        kind = known[name][0] if name in known else None
+        column = column_of(values, np.arange(len(values), dtype=np.int32), kind)
+        style = json.dumps(list(column.style) if isinstance(column, NumberColumn) else [])
+        if name in known:
+            connection.execute("UPDATE fields SET style = ? WHERE name = ?", (style, name))
+        else:
+            connection.execute("INSERT INTO fields VALUES (?, ?, 0, ?)", (name, column.kind, style))
 
 
 def _update(connection: sqlite3.Connection, known: dict[str, dict[str, Any]], gone: dict[str, list[str]]) -> int:

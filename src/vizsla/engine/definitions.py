@@ -10,20 +10,19 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from vizsla.base.live_objects import Binding
-from vizsla.base.recipe import NESTED, Recipe
+from vizsla.base.recipe import NESTED_SETTINGS, Binding, Recipe
 from vizsla.compose.parser import METHODS, tokens_of
 from vizsla.engine.catalog import put_setting, setting
 from vizsla.engine.member import LiveMember
-from vizsla.engine.segments import Files
-from vizsla.errors import InputError, RecipeError
+from vizsla.engine.segments import Files, stored_files, stored_folder
+from vizsla.errors import FormatError, InputError, RecipeError
 
 LIVE, STATIC, COMPOSITE = "live", "static", "composite"
 _NAME = re.compile(r"[A-Za-z_]\w{0,63}")
 
 CACHE = "cache"
 """What an EmbeddingCache is called among the bindings: members that encode texts ask it first."""
-REGISTRY = ("lexical_member", "tokens_member", "vector_member", "pefa_member", "whole_member")
+REGISTRY = ("lexical_member", "tokens_member", "vector_member", "pefa_member", "typo_member", "whole_member")
 """Modules of live members, imported when a member needs one; the first class that accepts a recipe takes it."""
 
 
@@ -75,6 +74,8 @@ class Definition:
         What that folder holds.
     trained : TrainingMoment, optional
         What a static member was built of.
+    objects : dict of str to str
+        The folders of encoders that are stored in the engine, by fingerprint.
     """
 
     name: str
@@ -86,6 +87,7 @@ class Definition:
     artifact: str = ""
     files: Files = field(default_factory=dict)
     trained: TrainingMoment | None = None
+    objects: dict[str, str] = field(default_factory=dict)
 
     @property
     def needs(self) -> list[str]:
@@ -93,6 +95,23 @@ class Definition:
         if self.type == COMPOSITE:
             return names_in(self.expression)
         return [] if self.recipe is None else Recipe.stored(self.recipe).members
+
+    @property
+    def remembers(self) -> bool:
+        """Whether clicks of the very query that is asked count: of PEFA, unless clicks shall not count at all."""
+        recipe = self.recipe or {}
+        return recipe.get("recipe") == "pefa" and recipe["settings"].get("weight") != 1
+
+    @property
+    def half_life(self) -> float | None:
+        """The days that a live member has settled, after which a click weighs half."""
+        days: float | None = self.settled.get("half_life")
+        return days
+
+    @property
+    def last_click(self) -> int:
+        """The number of the last click that a static member was built of."""
+        return 0 if self.trained is None else self.trained.last_click
 
     def to_json(self) -> str:
         """Return all but name and number as the catalog holds them."""
@@ -104,7 +123,20 @@ class Definition:
         """Read what `to_json` gave."""
         known = json.loads(text)
         trained = None if known["trained"] is None else TrainingMoment(**known["trained"])
-        return cls(**{**known, "name": name, "number": number, "trained": trained})
+        made = cls(**{**known, "name": name, "number": number, "trained": trained})
+        made._check()
+        return made
+
+    def _check(self) -> None:
+        """Raise FormatError for what no engine stores."""
+        texts = all(isinstance(text, str) for text in (self.name, self.type, self.expression, self.artifact))
+        tables = all(isinstance(table, dict) for table in (self.recipe or {}, self.settled, self.files, self.objects))
+        moment = self.trained is None or all(type(number) in (int, float) for number in asdict(self.trained).values())
+        if not texts or not tables or not moment or self.type not in (LIVE, STATIC, COMPOSITE):
+            raise FormatError(f"The catalog must define members. Got {self!r:.120}: restore a backup.")
+        for folder in (*([self.artifact] if self.artifact else []), *self.objects.values()):
+            stored_folder(folder)
+        stored_files(json.dumps(self.files))
 
     def but(self, **changes: Any) -> Definition:
         """Return it with some changes."""
@@ -173,7 +205,7 @@ def _resolved(recipe: Recipe, known: Mapping[str, Definition]) -> Recipe:
     named = {
         name: known[value]
         for name, value in recipe.settings.items()
-        if name in NESTED and isinstance(value, str) and value in known
+        if name in NESTED_SETTINGS and isinstance(value, str) and value in known
     }
     return recipe.but(**{name: Recipe.stored(each.recipe) for name, each in named.items() if each.recipe is not None})
 
@@ -210,7 +242,7 @@ def bindings_of(
     for binding in recipe.bindings:
         found[binding.name] = _bound(binding, (given, live))
     for name, value in recipe.settings.items():
-        if isinstance(value, str) and name in NESTED and value in members:
+        if isinstance(value, str) and name in NESTED_SETTINGS and value in members:
             found[name] = members[value]
     return found
 
@@ -222,7 +254,7 @@ def _bound(binding: Binding, places: tuple[Mapping[str, Any], ...]) -> Any:
                 return place[key]
     raise RecipeError(
         f"The engine must be given `{binding.name}` ({binding.fingerprint}), which a member needs. Got none: pass "
-        f'bindings={{"{binding.name}": …}} to `Engine.open`.'
+        f'bindings={{"{binding.name}": …}} to `Engine.open`. An encoder that can be saved is stored in the engine.'
     )
 
 
@@ -255,7 +287,9 @@ def store_member(connection: sqlite3.Connection, definition: Definition) -> int:
 
 def default_member(connection: sqlite3.Connection) -> str:
     """Return the name of the member that answers unless another is named."""
-    name: str = setting(connection, "default", "")
+    name = setting(connection, "default", "")
+    if not isinstance(name, str):
+        raise FormatError(f"The catalog must name the default member. Got {name!r:.60}: restore a backup.")
     return name
 
 
@@ -277,5 +311,6 @@ def listed_folders(connection: sqlite3.Connection) -> set[str]:
     texts = [row[0] for row in connection.execute("SELECT definition FROM members")]
     for (kept,) in connection.execute("SELECT members FROM snapshots"):
         texts += [each["definition"] for each in json.loads(kept)["members"]]
-    found |= {artifact for text in texts if (artifact := json.loads(text)["artifact"])}
-    return {"/".join(name.split("/")[:2]) for name in found}
+    for known in map(json.loads, texts):
+        found |= {folder for folder in (known["artifact"], *known.get("objects", {}).values()) if folder}
+    return {"/".join(stored_folder(name).split("/")[:2]) for name in found}

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import math
 import sqlite3
 import threading
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
 
+from vizsla.base.page import Page
 from vizsla.base.queries import Queries
 from vizsla.base.retriever import Retriever
 from vizsla.core.candidates import Candidates, PairScores
@@ -19,11 +22,11 @@ from vizsla.core.catalog import Item
 from vizsla.core.explanation import Explanation
 from vizsla.core.strings import Strings
 from vizsla.core.validation import DatasetWarning, as_path, user_stacklevel
-from vizsla.data.conditions import Condition
+from vizsla.data.conditions import Condition, FieldCondition
 from vizsla.data.filter import Filter, Where
-from vizsla.data.values import KINDS
+from vizsla.data.values import COLUMN_KIND_NAMES
 from vizsla.engine import administration
-from vizsla.engine.catalog import DURABILITY, NAME, CatalogFile, setting, state_of
+from vizsla.engine.catalog import DURABILITY, NAME, CatalogFile, setting
 from vizsla.engine.changes import Changes
 from vizsla.engine.follower import Follower, Generation
 from vizsla.engine.maintenance import Maintenance
@@ -31,12 +34,17 @@ from vizsla.engine.segments import FLUSH_ROWS
 from vizsla.engine.sync import SyncReport, sync_path
 from vizsla.engine.writer import Writer
 from vizsla.errors import FormatError, InputError, check_choice, check_positive
+from vizsla.text.web_syntax import PLAIN
 
 if TYPE_CHECKING:
     from vizsla.artifacts.reader import ArtifactReader
     from vizsla.artifacts.writer import ArtifactWriter
+    from vizsla.engine.live_completion import LiveCompletions
 
 T = TypeVar("T")
+
+MEMORY_MB = 1024
+"""What merging may take unless another number is given."""
 
 
 class ExplainedCandidates(NamedTuple):
@@ -82,11 +90,43 @@ class LiveRetriever(Retriever):
         return f"{self._engine!r}[{self._name!r}]"
 
     def __call__(
-        self, queries: str | Sequence[str] | Queries, k: int = 10, *, where: Where | None = None, threads: int = 1
+        self,
+        queries: str | Sequence[str] | Queries,
+        k: int = 10,
+        *,
+        where: Where | None = None,
+        threads: int = 1,
+        syntax: str = PLAIN,
     ) -> Candidates:
         """Return the best `k` items for each query, as the last transaction of any process has left them."""
+        member, filter = self._prepared(where, metadata=syntax != PLAIN)
+        return member(queries, k, where=filter, threads=threads, syntax=syntax)
+
+    def page(self, query: str | Queries, k: int = 10, *, using: str = "", **options: Any) -> Page:
+        """Return `k` hits of one query after the first `offset`, with counts over everything that was found.
+
+        Parameters
+        ----------
+        query : str
+            The query.
+        k : int
+            How many hits, or groups, at most.
+        using : str
+            Of an engine, the member that answers; the default one unless given.
+        **options
+            As in `Retriever.page`: offset, where, facets, sort, distinct, highlight, snippet_chars, depth, threads,
+            syntax.
+        """
+        where = options.pop("where", None)
+        counts = any(options.get(name) is not None for name in ("facets", "sort", "distinct", "syntax"))
+        generation = self._engine.generation(metadata=counts or isinstance(where, Condition))
+        filter = generation.filter(where) if isinstance(where, Condition) else where
+        return generation.retriever(using or self._name).page(query, k, where=filter, **options)
+
+    def similar(self, item: str, k: int = 10, *, where: Where | None = None, threads: int = 1) -> Candidates:
+        """Return the items that are most like an item, without itself."""
         member, filter = self._prepared(where)
-        return member(queries, k, where=filter, threads=threads)
+        return member.similar(item, k, where=filter, threads=threads)
 
     def exact(
         self, queries: str | Sequence[str] | Queries, k: int = 10, *, where: Where | None = None, threads: int = 1
@@ -95,10 +135,12 @@ class LiveRetriever(Retriever):
         member, filter = self._prepared(where)
         return member.exact(queries, k, where=filter, threads=threads)
 
-    def explain(self, query: str | Queries, item: str, *, where: Where | None = None) -> Explanation:
+    def explain(
+        self, query: str | Queries, item: str, *, where: Where | None = None, syntax: str = PLAIN
+    ) -> Explanation:
         """Say why the item gets the score it gets for this query."""
-        member, filter = self._prepared(where)
-        return member.explain(query, item, where=filter)
+        member, filter = self._prepared(where, metadata=syntax != PLAIN)
+        return member.explain(query, item, where=filter, syntax=syntax)
 
     def score(self, queries: Any, candidates: Any, *, where: Where | None = None, threads: int = 1) -> Candidates:
         """Score each query's candidates, and rank them."""
@@ -112,8 +154,8 @@ class LiveRetriever(Retriever):
             return generation.items.filter(where)
         return Filter.of(where, generation.items, unknown=unknown)
 
-    def _prepared(self, where: Where | None) -> tuple[Retriever, Where | None]:
-        generation = self._engine.generation(metadata=isinstance(where, Condition))
+    def _prepared(self, where: Where | None, *, metadata: bool = False) -> tuple[Retriever, Where | None]:
+        generation = self._engine.generation(metadata=metadata or isinstance(where, Condition))
         filter = generation.filter(where) if isinstance(where, Condition) else where
         return generation.retriever(self._name), filter
 
@@ -170,11 +212,17 @@ class Engine(LiveRetriever):
         self._follower = Follower(catalog, bindings or {}, verify=verify)
         self._writer = Writer(catalog)
         with catalog.reading() as connection:
-            self._flush_rows: int = setting(connection, "flush_rows", FLUSH_ROWS)
-        self._maintenance = Maintenance(catalog, self._follower, self._writer.store, flush_rows=self._flush_rows)
+            self._flush_rows = check_positive("flush_rows", setting(connection, "flush_rows", FLUSH_ROWS))
+            memory_mb: float = setting(connection, "memory_mb", MEMORY_MB)
+            if type(memory_mb) not in (int, float):
+                raise FormatError(f"{catalog.path}: its memory_mb is {memory_mb!r:.60}. Restore a backup.")
+        self._maintenance = Maintenance(
+            catalog, self._follower, self._writer.store, flush_rows=self._flush_rows, memory_mb=memory_mb
+        )
+        self._completions: LiveCompletions | None = None
         self._worker: threading.Thread | None = None
         self._worker_error: Exception | None = None
-        self._pending = 0
+        self._due = False
 
     @classmethod
     def create(
@@ -185,6 +233,7 @@ class Engine(LiveRetriever):
         default: str | None = None,
         metadata: Mapping[str, str] | None = None,
         flush_rows: int = FLUSH_ROWS,
+        memory_mb: float = MEMORY_MB,
         durability: str = "power",
         bindings: Mapping[str, Any] | None = None,
         maintenance: str = "background",
@@ -204,6 +253,9 @@ class Engine(LiveRetriever):
             The kind of fields: number, date, text, list or boolean. Others are told by their first values.
         flush_rows : int
             How many new items are kept in memory before they become a segment.
+        memory_mb : float
+            What merging may take, and four times what new items may: they become a segment before there are
+            `flush_rows`. Segments that cannot be merged within it stay apart.
         durability : {"power", "process"}
             Whether an acknowledged write survives a power failure, or only the end of the process.
         bindings : mapping, optional
@@ -214,8 +266,10 @@ class Engine(LiveRetriever):
         folder = as_path(path)
         check_choice("durability", durability, list(DURABILITY))
         check_positive("flush_rows", flush_rows)
+        if isinstance(memory_mb, bool) or not isinstance(memory_mb, int | float) or not 1 <= memory_mb < math.inf:
+            raise InputError(f"`memory_mb` must be 1 or more. Got {memory_mb!r:.60}.")
         for name, kind in (metadata or {}).items():
-            check_choice(f"metadata[{name!r}]", kind, list(KINDS))
+            check_choice(f"metadata[{name!r}]", kind, list(COLUMN_KIND_NAMES))
         given = dict(members or {})
         chosen = default if default is not None else next(reversed(given), "")
         definitions = administration.all_defined(given)  # what cannot be a member is found before a folder is made
@@ -225,15 +279,17 @@ class Engine(LiveRetriever):
             raise InputError(
                 f"`path` must be new or an empty folder. Got {folder}: use `Engine.open`, or another path."
             )
-        administration.make_folder(folder)
-        settings = {"flush_rows": flush_rows, "durability": durability, "default": ""}
-        catalog = CatalogFile.create(folder, settings, durability=durability)
-        engine = cls(catalog, bindings=bindings, maintenance=maintenance)
-        administration.declare(engine._writer, metadata or {})
-        for name, each in given.items():
-            engine.add_member(name, each)
-        if chosen:
-            engine.set_default(chosen)
+        settings = {"flush_rows": flush_rows, "memory_mb": memory_mb, "durability": durability, "default": ""}
+        with administration.new_engine(folder) as partial:
+            catalog = CatalogFile.create(partial, settings, durability=durability)
+            with cls(catalog, bindings=bindings, maintenance="manual") as made:
+                administration.declare(made._writer, metadata or {})
+                for name, each in given.items():
+                    made.add_member(name, each)
+                if chosen:
+                    made.set_default(chosen)
+        engine = cls(CatalogFile(folder, durability=durability), bindings=bindings, maintenance=maintenance)
+        engine._follower.objects |= made._follower.objects
         return engine
 
     @classmethod
@@ -264,6 +320,8 @@ class Engine(LiveRetriever):
         catalog = CatalogFile(folder)
         with catalog.reading() as connection:
             catalog.durability = setting(connection, "durability", "power")
+            if catalog.durability not in DURABILITY:
+                raise FormatError(f"{catalog.path}: its durability is {catalog.durability!r:.60}. Restore a backup.")
         engine = cls(catalog, bindings=bindings, maintenance=maintenance, verify=verify)
         try:
             engine.generation()
@@ -311,9 +369,10 @@ class Engine(LiveRetriever):
     @contextmanager
     def transaction(self) -> Iterator[Changes]:
         """Collect changes within the block; at its end all are stored in one transaction, or none if it raises."""
-        changes = Changes(self._matching)
+        changes = self._changes()
         yield changes
         if len(changes):
+            changes.prepare()
             self._store(changes.apply)
 
     def add(self, items: Any, *, batch_size: int | None = None) -> int:
@@ -368,8 +427,9 @@ class Engine(LiveRetriever):
         path : path
             A folder of documents, one document, or a file of items (CSV, TSV, JSONL, Parquet).
         **reading
-            How it is read, as in `open_dataset`: id, text, title, meta, format, separator, encoding, passage_words,
-            overlap_words, on_error. Files that were read otherwise are read again.
+            How it is read, as in `open_dataset`: id, text, title, meta, format, separator, encoding, passage_size,
+            passage_overlap, passage_min, passage_unit, dedupe ("exact"), on_error. Files that were read otherwise are
+            read again.
 
         Returns
         -------
@@ -394,24 +454,24 @@ class Engine(LiveRetriever):
         return self._change("delete_clicks", query=query, item=item, before=before)
 
     def _change(self, how: str, *given: Any, **named: Any) -> int:
-        changes = Changes(self._matching)
+        changes = self._changes()
         getattr(changes, how)(*given, **named)
+        changes.prepare()
         return self._store(changes.apply)
+
+    def _changes(self) -> Changes:
+        return Changes(partial(administration.evaluated, self._follower), administration.matching)
 
     def _store(self, apply: Callable[[sqlite3.Connection], T]) -> T:
         def act(connection: sqlite3.Connection) -> T:
             result = apply(connection)
-            last = connection.execute("SELECT seq FROM sqlite_sequence WHERE name = 'items'").fetchone()
-            self._pending = (0 if last is None else last[0]) - state_of(connection).frontier
+            self._due = self._maintenance.is_due(connection)
             return result
 
         result = self._writer.store(act)
-        if self._background and self._pending >= self._flush_rows:
+        if self._background and self._due:
             self._start_worker()
         return result
-
-    def _matching(self, connection: sqlite3.Connection, condition: Condition) -> list[str]:
-        return administration.matching(connection, condition)
 
     def _start_worker(self) -> None:
         worker = self._worker
@@ -422,10 +482,8 @@ class Engine(LiveRetriever):
     def _work(self) -> None:
         try:
             with self._maintenance.holding(wait=False) as held:
-                while held and self._maintenance.waiting() >= self._flush_rows:
-                    self._maintenance.flush()
-                    while self._maintenance.merge():
-                        pass
+                while held and self._maintenance.step():
+                    pass
             self._worker_error = None
         except Exception as error:  # told by `stats`; tried again after the next write
             self._worker_error = error
@@ -440,6 +498,7 @@ class Engine(LiveRetriever):
         using: str = "",
         explain: bool = False,
         threads: int = 1,
+        syntax: str = PLAIN,
     ) -> Any:
         """Return the best `k` items per query, after the first `offset`.
 
@@ -459,22 +518,45 @@ class Engine(LiveRetriever):
             Return ExplainedCandidates: the answer, and why each hit has its score.
         threads : int
             How many queries are answered at a time.
+        syntax : {"plain", "web"}
+            How queries are read: as words, or with "phrases", +must, -not, field:word and prefix*.
         """
-        generation = self.generation(metadata=isinstance(where, Condition))
+        generation = self.generation(metadata=isinstance(where, Condition) or syntax != PLAIN)
         filter = generation.filter(where) if isinstance(where, Condition) else where
         member = generation.retriever(using)
         if isinstance(offset, bool) or not isinstance(offset, int) or offset < 0:
             raise InputError(f"`offset` must be a whole number from 0 on. Got {offset!r}.")
         asked = Queries.of(query)
-        found = member(asked, check_positive("k", k) + offset, where=filter, threads=threads)
+        found = member(asked, check_positive("k", k) + offset, where=filter, threads=threads, syntax=syntax)
         page = found if not offset else administration.page_of(found, offset)
         if not explain:
             return page
         explained = [
-            [member.explain(text, id, where=filter) for id in ids]
+            [member.explain(text, id, where=filter, syntax=syntax) for id in ids]
             for text, ids in zip(asked.texts, page.ids, strict=True)
         ]
         return ExplainedCandidates(page, explained)
+
+    def complete(self, prefix: str, k: int = 8, *, typos: bool = True) -> list[str]:
+        """Return at most `k` titles and past queries that begin with the prefix, the most clicked lately first.
+
+        Where fewer begin with it, those follow that begin with something one edit away. The entries are kept in
+        memory, from the first call on; every call reads what has changed since.
+
+        Parameters
+        ----------
+        prefix : str
+            What was typed so far.
+        k : int
+            How many at most.
+        typos : bool
+            Whether one of at least 4 letters may be wrong.
+        """
+        if self._completions is None:
+            from vizsla.engine.live_completion import LiveCompletions
+
+            self._completions = LiveCompletions(self._follower)
+        return self._completions(prefix, check_positive("k", k), typos=typos)
 
     def get(self, id: str) -> Item | None:
         """Return an item by its id; None where there is none."""
@@ -489,7 +571,7 @@ class Engine(LiveRetriever):
     def missing(self, field: str) -> int:
         """Return how many items have no value of a field."""
         details = self.generation(metadata=True).items.details
-        return int(details.column(field).missing().sum())
+        return self.count(FieldCondition("isnull", details.field(field), ()))
 
     def add_member(self, name: str, member: Any) -> None:
         """Add a member: a recipe, a retriever that has one, or an expression over members."""
@@ -521,7 +603,7 @@ class Engine(LiveRetriever):
             return self._maintenance.flush()
 
     def compact(self, *, erase: bool = False) -> None:
-        """Merge all segments into one without deleted items.
+        """Merge segments into one without deleted items, or into as few as `memory_mb` allows.
 
         Parameters
         ----------
@@ -530,7 +612,8 @@ class Engine(LiveRetriever):
         """
         with self._maintenance.holding():
             self._maintenance.flush()
-            self._maintenance.merge(everything=True)
+            while self._maintenance.merge(everything=True):
+                pass
             if erase:
                 administration.erase(self._catalog, self._writer)
 
@@ -538,7 +621,7 @@ class Engine(LiveRetriever):
         """Flush, and merge segments where that is due: what the background thread does."""
         with self._maintenance.holding():
             self._maintenance.flush()
-            while self._maintenance.merge():
+            while self._maintenance.step():
                 pass
 
     def backup(self, path: str | Path) -> Path:

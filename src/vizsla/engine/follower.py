@@ -20,6 +20,7 @@ from vizsla.compose.parser import parse
 from vizsla.core.strings import Strings
 from vizsla.data.conditions import Condition
 from vizsla.data.filter import Filter
+from vizsla.data.metadata_builder import TITLE_FIELD
 from vizsla.engine.catalog import CatalogFile, State, last_given, state_of
 from vizsla.engine.definitions import (
     COMPOSITE,
@@ -31,20 +32,22 @@ from vizsla.engine.definitions import (
     member_class,
     stored_members,
 )
-from vizsla.engine.live_items import (
+from vizsla.engine.live_items import LiveCatalog, LiveMetadata, joined_ids, joined_text
+from vizsla.engine.live_metadata import (
     Fields,
-    LiveCatalog,
-    LiveMetadata,
-    MetadataChunk,
+    MemoryBlock,
+    MetadataBlock,
+    StoredBlock,
     fields_of,
-    joined_ids,
-    joined_text,
+    parsed_rows,
+    stored_rows,
     with_changed,
     with_rows,
 )
 from vizsla.engine.member import LiveMember, LiveView, SlotClicks, SlotRetriever
-from vizsla.engine.segments import Segment, check_files, read_rows, stored_segments
-from vizsla.engine.static_member import StaticMember
+from vizsla.engine.query_memory import QueryMemory, RememberedRetriever
+from vizsla.engine.segments import METADATA, Segment, check_files, read_rows, stored_segments
+from vizsla.engine.static_member import ReindexedRetriever, StaticMember
 from vizsla.errors import EngineError, FormatError, InputError
 from vizsla.typing import BoolArray, Int32Array, Int64Array
 
@@ -79,10 +82,11 @@ class Generation:
         members: tuple[dict[str, Definition], str],
         views: dict[str, LiveView],
         static: Callable[[Definition, LiveCatalog], Retriever],
+        memory: QueryMemory | None = None,
     ):
         self.state, self.items, self.slots, self.size = state, items, slots, size
         self.definitions, self.default = members
-        self._views, self._static = views, static
+        self._views, self._static, self._memory = views, static, memory
         self._made: dict[str, Retriever] = {}
         self._filters: dict[str, Filter] = {}
 
@@ -92,6 +96,7 @@ class Generation:
         made = self._made.get(chosen)
         if made is None:
             made = self._made[chosen] = self._make(chosen)
+            made.label = made.label or chosen
         return made
 
     def filter(self, condition: Condition) -> Filter:
@@ -110,8 +115,17 @@ class Generation:
             raise InputError("`using` must be given: the engine has no default member. Use `set_default`.")
         check_member(name, self.definitions)
         definition = self.definitions[name]
+        part = self._part(definition)
+        if self._memory is None or not definition.remembers:
+            return part
+        trained, days = (None, definition.half_life) if definition.type == LIVE else (definition.last_click, None)
+        if definition.artifact and isinstance(part, ReindexedRetriever):
+            days = getattr(getattr(part.part, "log", None), "half_life", None)
+        return RememberedRetriever(part, self._memory, self.slots, trained=trained, half_life=days)
+
+    def _part(self, definition: Definition) -> Retriever:
         if definition.type == LIVE:
-            return SlotRetriever(self.items, self._views[name], self.slots, self.size)
+            return SlotRetriever(self.items, self._views[definition.name], self.slots, self.size)
         if definition.type == COMPOSITE:
             return parse(definition.expression, {each: self.retriever(each) for each in definition.needs})
         base = (definition.recipe or {}).get("settings", {}).get("base")
@@ -135,8 +149,8 @@ class Layout(NamedTuple):
         Which slots are not deleted.
     ids : function of slots
         Returns their ids.
-    last_item : int
-        The largest row number that there was.
+    last_item, last_change : int
+        The largest numbers of a row and of a change of metadata that there were.
     members : dict of str to LiveMember
         The live members, which hold these slots.
     """
@@ -147,6 +161,7 @@ class Layout(NamedTuple):
     live: BoolArray
     ids: Callable[[Int32Array], list[str]]
     last_item: int
+    last_change: int
     members: dict[str, LiveMember]
 
     @property
@@ -185,9 +200,11 @@ class Follower:
         self._pid, self._version, self._layout = os.getpid(), -1, -1
         self._generation: Generation | None = None
         self.members: dict[str, LiveMember] = {}
+        self.memory: QueryMemory | None = None
         self._opened: dict[str, Definition] = {}
         self.segments: list[Segment] = []
-        self._chunks: list[MetadataChunk] | None = None
+        self._blocks: list[MetadataBlock] | None = None
+        self._columns: dict[str, StoredBlock] = {}
         self._fields: Fields = {}
 
     def current(self, *, metadata: bool = False) -> Generation:
@@ -249,17 +266,24 @@ class Follower:
         """Open the segments, and read the rows that are in none."""
         self._definitions, self._default = stored_members(connection), default_member(connection)
         self.segments = stored_segments(connection)
+        self._load_objects()
         self._open_statics()
         rows = [self._rows(segment) for segment in self.segments]
         self._open_members()
+        remembering = [each for each in self._definitions.values() if each.remembers]
+        static = [each.last_click for each in remembering if each.type != LIVE]
+        trained = min(static, default=last_given(connection, "clicks"))
+        self.memory = QueryMemory(trained) if remembering else None
         none = np.zeros(0, np.int64)
         self._stored: Int64Array = np.concatenate([none, *(part.numbers for part in rows)])
         self._stored_ids = joined_ids([part.ids for part in rows])
         self._numbers: list[int] = []
         self._ids: list[str] = []
         self._live: BoolArray = np.ones(len(self._stored), np.bool_)
-        self._chunks = None
-        self._last_item, self._last_deletion = state.frontier, 0
+        self._slots: Int32Array = np.arange(len(self._stored), dtype=np.int32)
+        self._blocks = None
+        self._frontier = self._last_item = state.frontier
+        self._last_deletion = 0
         self._last_click = self._last_unclick = self._last_change = 0
         self._catch_up(connection)
 
@@ -294,6 +318,13 @@ class Follower:
             raise FormatError(f"{self.catalog.path}: no class takes the member {definition.name!r}: rebuild it.")
         return kind(recipe, definition.settled, bindings_of(recipe, self.bindings, self.objects, members))
 
+    def _load_objects(self) -> None:
+        """Load the encoders that are stored in the engine and that this process was not given."""
+        for definition in self._definitions.values():
+            for mark, folder in definition.objects.items():
+                if mark not in self.objects and mark not in self.bindings:
+                    self.objects[mark] = load(self.catalog.folder / folder, verify=self.verify)
+
     def _open_statics(self) -> None:
         known, self._statics = self._statics, {}
         for definition in self._definitions.values():
@@ -319,7 +350,7 @@ class Follower:
         if rows:
             self._append(rows)
         self._last_item = max(before, last_given(connection, "items"))
-        if any(member.learns for member in self.members.values()):
+        if self._learners:
             self._learn(connection, before)
         self._last_click = last_given(connection, "clicks")
         self._change_metadata(connection, [row[0] for row in rows])
@@ -329,6 +360,8 @@ class Follower:
         self._numbers += [row[0] for row in rows]
         self._ids += [row[1] for row in rows]
         self._live = np.concatenate([self._live, np.ones(len(rows), np.bool_)])
+        new = np.arange(len(self._live) - len(rows), len(self._live), dtype=np.int32)
+        self._slots = np.concatenate([self._slots, new])
         for member in self.members.values():
             member.append(texts)
 
@@ -337,6 +370,8 @@ class Follower:
             "SELECT d, n FROM deletions WHERE d > ? AND n <= ?", (self._last_deletion, self._last_item)
         ).fetchall()
         self._last_deletion = last_given(connection, "deletions")
+        if not gone:
+            return
         numbers = np.unique(np.array([n for _, n in gone], np.int64))
         slots = self._slots_of(numbers)
         numbers, slots = numbers[slots >= 0], slots[slots >= 0]
@@ -344,8 +379,11 @@ class Follower:
             return
         self._live = self._live.copy()
         self._live[slots] = False
+        self._slots = np.delete(self._slots, np.searchsorted(self._slots, slots))
         for member in self.members.values():
             member.remove(slots, partial(self._texts, connection, numbers))
+        if self.memory is not None:
+            self.memory.remove(slots)
 
     def _texts(self, connection: sqlite3.Connection, numbers: Int64Array) -> list[str]:
         """Read the texts of rows, deleted or not."""
@@ -370,10 +408,17 @@ class Follower:
         sql = "SELECT c FROM click_deletions WHERE x > ? AND c <= ? ORDER BY c"
         rows = connection.execute(sql, (self._last_unclick, self._last_click)).fetchall()
         self._last_unclick = last_given(connection, "click_deletions")
+        if not rows:
+            return
         numbers = np.array([row[0] for row in rows], np.int64)
-        for member in self.members.values() if len(numbers) else ():
-            if member.learns:
-                member.unlearn(numbers)
+        for member in self._learners if len(numbers) else ():
+            member.unlearn(numbers)
+
+    @property
+    def _learners(self) -> list[LiveMember | QueryMemory]:
+        """What takes clicks one by one."""
+        found: list[LiveMember | QueryMemory] = [member for member in self.members.values() if member.learns]
+        return found if self.memory is None else [*found, self.memory]
 
     def _learn(self, connection: sqlite3.Connection, before: int) -> None:
         """Give the members new clicks, and all clicks of rows that are new: these came with an item of the same id."""
@@ -399,56 +444,61 @@ class Follower:
             np.array([row[3] for row in rows], np.float64),
             np.array([row[4] for row in rows], np.float64),
         )
-        for member in self.members.values():
-            if member.learns:
-                member.learn(clicks)
+        for member in self._learners:
+            member.learn(clicks)
 
     def _load_metadata(self, connection: sqlite3.Connection) -> None:
-        """Read all metadata, once a condition has been asked for."""
-        if self._chunks is not None or not self._metadata_wanted:
+        """Map the columns of segments, and read the rows that are in none or have changed, once they are needed."""
+        if self._blocks is not None or not self._metadata_wanted:
             return
-        rows: list[dict[str, Any]] = [{}] * len(self._live)
-        places = {n: slot for slot, n in enumerate([*self._stored.tolist(), *self._numbers])}
-        for n, text in connection.execute("SELECT n, fields FROM metadata"):
-            if n in places:
-                rows[places[n]] = json.loads(text)
-        self._chunks = with_rows([], rows)
+        known, self._columns = self._columns, {}
+        for segment in self.segments:
+            folder, _ = segment.parts[METADATA]
+            self._columns[folder] = known.get(folder) or StoredBlock(self.catalog.folder / folder, segment.rows)
+        rows = parsed_rows(connection.execute("SELECT n, fields FROM metadata WHERE n > ?", (self._frontier,)))
+        memory = with_rows([], [rows.get(n, {}) for n in self._numbers])
+        self._blocks = [*self._columns.values(), *memory]
+        sql = "SELECT DISTINCT n FROM metadata_changes WHERE n <= ?"
+        self._replace_metadata(connection, [row[0] for row in connection.execute(sql, (self._frontier,))])
 
     def _change_metadata(self, connection: sqlite3.Connection, new: list[int]) -> None:
         sql = "SELECT DISTINCT n FROM metadata_changes WHERE u > ? AND n <= ?"
         changed = {row[0] for row in connection.execute(sql, (self._last_change, self._last_item))}
         self._last_change = last_given(connection, "metadata_changes")
-        if self._chunks is None:
+        if self._blocks is None:
             return
-        wanted = json.dumps([*new, *changed])
-        sql = "SELECT n, fields FROM metadata WHERE n IN (SELECT value FROM json_each(?))"
-        found = {n: json.loads(text) for n, text in connection.execute(sql, (wanted,))}
         if new:
-            self._chunks = with_rows(self._chunks, [found.get(n, {}) for n in new])
-        old = sorted(changed.difference(new))
-        slots = self._slots_of(np.array(old, np.int64)).tolist()
-        rows = {slot: found.get(n, {}) for n, slot in zip(old, slots, strict=True) if slot >= 0}
-        if rows:
-            self._chunks = with_changed(self._chunks, rows)
+            rows, stored = stored_rows(connection, new), len(self.segments)
+            memory = [block for block in self._blocks[stored:] if isinstance(block, MemoryBlock)]
+            self._blocks[stored:] = with_rows(memory, [rows.get(n, {}) for n in new])
+        self._replace_metadata(connection, sorted(changed.difference(new)))
+
+    def _replace_metadata(self, connection: sqlite3.Connection, numbers: list[int]) -> None:
+        """Read rows again."""
+        if not numbers or self._blocks is None:
+            return
+        found = stored_rows(connection, numbers)
+        slots = self._slots_of(np.array(numbers, np.int64)).tolist()
+        rows = {slot: found.get(n, {}) for n, slot in zip(numbers, slots, strict=True) if slot >= 0}
+        self._blocks = with_changed(self._blocks, rows)
 
     def _made(self, state: State) -> Generation:
-        live = self._live
-        size, count = len(live), int(np.count_nonzero(live))
-        whole = size == count
-        slots = None if whole else np.flatnonzero(live).astype(np.int32)
-        views = {name: member.view(None if whole else live) for name, member in self.members.items()}
+        size, count = len(self._live), len(self._slots)
+        live, slots = (None, None) if size == count else (self._live, self._slots)
+        views = {name: member.view(live) for name, member in self.members.items()}
         stored, memory, boundary = self._stored, self._numbers, len(self._stored)
 
         def fetch(number: int) -> tuple[dict[str, Any], str]:
             slot = number if slots is None else int(slots[number])
             return self._fetched(int(stored[slot]) if slot < boundary else memory[slot - boundary])
 
-        chunks = None if self._chunks is None else tuple(self._chunks)
-        details = LiveMetadata(self._fields, chunks, slots, count, fetch)
+        blocks = None if self._blocks is None else tuple(self._blocks)
+        details = LiveMetadata(self._fields, blocks, live, count, fetch)
         items = LiveCatalog(self._stored_ids, self._ids, slots, count, details)
         members = dict(self._definitions), self._default
         served = partial(self._served, dict(self._statics), self._last_item)
-        return Generation(state, items, slots, size, members, views, served)
+        remembered = None if self.memory is None else self.memory.frozen()
+        return Generation(state, items, slots, size, members, views, served, remembered)
 
     def _served(
         self, statics: dict[str, StaticMember], last: int, definition: Definition, items: LiveCatalog
@@ -468,16 +518,19 @@ class Follower:
         with self.lock, self.catalog.reading() as connection:
             item = connection.execute("SELECT title, text FROM items WHERE n = ?", (number,)).fetchone()
             row = connection.execute("SELECT fields FROM metadata WHERE n = ?", (number,)).fetchone()
-        return {} if row is None else json.loads(row[0]), "" if item is None else joined_text(*item)
+        fields = {} if row is None else json.loads(row[0])
+        title, text = ("", "") if item is None else item
+        return {TITLE_FIELD: title, **fields} if title else fields, joined_text(title, text)
 
-    def layout(self) -> Layout:
+    def layout(self, *, metadata: bool = False) -> Layout:
         """Return what maintenance needs to know of the slots, as the last transaction has left them."""
         with self.lock:
-            generation = self._current()
+            generation = self._current(metadata)
             numbers = np.concatenate([self._stored, np.array(self._numbers, np.int64)])
             ids = partial(_ids_at, self._stored_ids, list(self._ids))
             members = dict(self.members)
-            return Layout(generation, list(self.segments), numbers, self._live, ids, self._last_item, members)
+            last = self._last_item, self._last_change
+            return Layout(generation, list(self.segments), numbers, self._live, ids, *last, members)
 
 
 def _named(error: FileNotFoundError | FormatError) -> FormatError:

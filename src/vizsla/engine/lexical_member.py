@@ -48,10 +48,11 @@ class Bm25Member(WordMember):
 
     @classmethod
     def accepts(cls, recipe: Recipe) -> bool:
-        """Return whether the recipe is of BM25 with its own statistics, and an analyzer that is plain data."""
+        """Return whether the recipe is of BM25 over one text, its own statistics, and an analyzer of plain data."""
         analyzer = recipe.settings.get("analyzer")
         plain = analyzer is None or (isinstance(analyzer, Analyzer) and analyzer.vocabulary is None)
-        return super().accepts(recipe) and plain and recipe.settings.get("statistics") is None
+        whole = any(recipe.settings.get(name) is not None for name in ("statistics", "fields"))
+        return super().accepts(recipe) and plain and not whole
 
     @classmethod
     def settle(cls, recipe: Recipe, texts: Iterable[str], bindings: dict[str, Any]) -> dict[str, Any]:
@@ -101,7 +102,10 @@ class Bm25View(WordView):
 
     def explain(self, queries: Queries, slot: int) -> Explanation:
         """Explain the score of one slot by the query's words."""
-        score, text = self._scored(self._asked(queries)[0], slot), queries.texts[0]
+        return self._explained(queries.texts[0], self._asked(queries)[0], slot)
+
+    def _explained(self, text: str, asked: Asked, slot: int) -> Explanation:
+        score = self._scored(asked, slot)
         what = f"bm25 {self.weighting.variant}, the sum over the query's words"
         if self._mixed is not None:
             query = self._mixed.read(text)
@@ -113,7 +117,7 @@ class Bm25View(WordView):
         return Explanation(score, what, [self._share(word, count, slot) for word, count in words.items()])
 
     def _share(self, word: str, count: float, slot: int) -> Explanation:
-        holders, everything = self._holders(word), self.counts.everything
+        holders, everything = self.holders(word), self.counts.everything
         if not holders:
             return Explanation(0.0, f"{word!r}: in no item")
         share = self._scored((self._found([word]), [count]), slot)
@@ -134,8 +138,11 @@ class Bm25View(WordView):
             shares.append(Explanation(share, f"{text!r}: {facts}{_times(times)}"))
         return shares
 
-    def _holders(self, word: str) -> int:
-        return int(self.lists.find([word])[1][0])
+    def holders(self, term: str) -> int:
+        """Return how many items hold a term."""
+        if self._mixed is not None:
+            return self._mixed.holders(term)
+        return int(self.lists.find([term])[1][0])
 
     def _read(self, text: str) -> Asked:
         if self._mixed is not None:

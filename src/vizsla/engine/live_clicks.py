@@ -9,14 +9,15 @@ import numpy as np
 from vizsla.base.encoder import Encoder
 from vizsla.base.queries import Queries
 from vizsla.core.strings import Strings
-from vizsla.data.dataset import DAY
+from vizsla.data.dataset import SECONDS_PER_DAY
+from vizsla.engine.click_table import Clicks, ClickTable
 from vizsla.engine.member import SlotClicks
 from vizsla.engine.vector_member import GrowingRows
 from vizsla.indexes.vectors import ItemVectors
 from vizsla.learning.clicks import ClickLog, click_units, summed_units
 from vizsla.learning.matrices import says, unit_rows
-from vizsla.learning.recency import LEAST
-from vizsla.typing import BoolArray, Float64Array, Int32Array, Int64Array
+from vizsla.learning.recency import MIN_DECAYED_WEIGHT
+from vizsla.typing import Float64Array, Int32Array, Int64Array
 
 SPAN = 4
 """Half-lives after which the moment moves at which a click weighs what it was given."""
@@ -62,6 +63,11 @@ class PastQueries:
             self.texts += new
         return np.fromiter((self._numbers[text] for text in texts), np.int64, len(texts))
 
+    def by_text(self, numbers: Int64Array) -> Int64Array:
+        """Return the order of these queries by their texts, in which a fresh log numbers them."""
+        texts = [self.texts[number] for number in numbers.tolist()]
+        return np.array(sorted(range(len(texts)), key=texts.__getitem__), np.int64)
+
     def _rows(self, texts: list[str]) -> Any:
         old = {} if self._known is None else self._known._numbers
         rows = np.zeros((len(texts), self.encoder.dim), np.float32)
@@ -81,13 +87,9 @@ class ClickSums(NamedTuple):
     slots: Int64Array
     units: Int64Array
 
-    def only(self, chosen: BoolArray) -> ClickSums:
-        """Return some of them."""
-        return ClickSums(self.queries[chosen], self.slots[chosen], self.units[chosen])
-
 
 class LiveClicks:
-    """Clicks, one by one, with the slots that they have now; a change makes new arrays, so an old state stays.
+    """The clicks of a member and the vectors of their queries; a change costs what it touches.
 
     With a half-life, a click weighs twice as much as one that is so many days older. What it weighs is counted from a
     moment that depends only on the latest click, and moves every four half-lives: nothing that is stored changes.
@@ -101,86 +103,72 @@ class LiveClicks:
     """
 
     def __init__(self, past: PastQueries, half_life: float | None):
-        self.past, self.half_life = past, half_life
-        self._columns: tuple[Any, ...] = tuple(np.zeros(0, kind) for kind in ("i8", "i8", "i4", "f8", "f8"))
+        self.past, self.half_life, self.table = past, half_life, ClickTable()
 
     def __len__(self) -> int:
-        return len(self._columns[0])
+        return len(self.table)
 
-    @property
-    def slots(self) -> Int32Array:
-        """The slot of each click."""
-        slots: Int32Array = self._columns[2]
-        return slots
+    def learn(self, clicks: SlotClicks) -> Int64Array:
+        """Add clicks; return the numbers of their queries."""
+        queries = self.past.numbers(clicks.queries)
+        self.table.learn(clicks.numbers, queries, clicks.slots, clicks.weights, clicks.times)
+        return queries
 
-    def learn(self, clicks: SlotClicks) -> None:
-        """Add clicks."""
-        new: tuple[Any, ...] = (
-            clicks.numbers,
-            self.past.numbers(clicks.queries),
-            clicks.slots,
-            clicks.weights,
-            clicks.times,
-        )
-        self._columns = tuple(np.concatenate(pair) for pair in zip(self._columns, new, strict=True))
-
-    def forget(self, *, numbers: Int64Array | None = None, slots: Int32Array | None = None) -> Int32Array:
-        """Drop the clicks with these numbers, or on these slots; return the slots that lost some."""
-        column, values = (0, numbers) if numbers is not None else (2, np.zeros(0) if slots is None else slots)
-        gone = np.isin(self._columns[column], values)
-        lost: Int32Array = np.unique(self._columns[2][gone])
-        if len(lost):
-            self._columns = tuple(each[~gone] for each in self._columns)
-        return lost
+    def forget(self, *, numbers: Int64Array | None = None, slots: Int32Array | None = None) -> Clicks:
+        """Drop the clicks with these numbers, or on these slots; return those that were there."""
+        return self.table.forget(numbers=numbers, slots=slots)
 
     @property
     def moment(self) -> float:
         """The moment at which a click weighs what it was given; where it moves, all weights are others."""
-        times: Float64Array = self._columns[4]
-        if self.half_life is None or not len(times):
+        if self.half_life is None or not len(self):
             return 0.0
-        span = SPAN * self.half_life * DAY
-        return float(np.floor(times.max() / span) * span)
+        span = SPAN * self.half_life * SECONDS_PER_DAY
+        return float(np.floor(self.table.latest / span) * span)
 
-    def sums(self, slots: Int32Array | None = None) -> ClickSums:
-        """Return what the clicks weigh, those of some slots or all; queries that say nothing are left out."""
-        _, queries, places, weights, times = self._columns
-        weights = self._aged(weights, times)
-        heard = self.past.heard.rows[queries, 0]
-        kept = heard & (weights >= LEAST) if self.half_life is not None else heard
+    def sums(self, *, slots: Int32Array | None = None, queries: Int64Array | None = None) -> ClickSums:
+        """Return what the clicks weigh: those on some slots, of some queries, or all; each slot or query given once.
+
+        Queries that say nothing are left out.
+        """
         if slots is not None:
-            kept &= np.isin(places, slots)
-        counted = summed_units(queries[kept], places[kept].astype(np.int64), click_units(weights[kept]))
-        return ClickSums(*counted)
+            found = self.table.of_slots(slots)
+        else:
+            found = self.table.all() if queries is None else self.table.of_queries(queries)
+        weights = self._aged(found.weights, found.times)
+        kept = self.past.heard.rows[found.queries, 0]
+        if self.half_life is not None:
+            kept = kept & (weights >= MIN_DECAYED_WEIGHT)
+        places = found.slots[kept].astype(np.int64)
+        return ClickSums(*summed_units(found.queries[kept], places, click_units(weights[kept])))
 
     def log(self, sums: ClickSums, slots: Int32Array) -> ClickLog:
         """Return the clicks of some slots as a log whose items are these slots, numbered from 0."""
         used, rows = np.unique(sums.queries, return_inverse=True)
-        texts = [self.past.texts[number] for number in used.tolist()]
-        order = sorted(range(len(texts)), key=texts.__getitem__)
+        order = self.past.by_text(used)
         place = np.empty(len(order), np.int64)
         place[order] = np.arange(len(order))
         rows, items = place[rows], np.searchsorted(slots, sums.slots)
         turn = np.lexsort((items, rows))
         offsets = np.searchsorted(rows[turn], np.arange(len(used) + 1)).astype(np.int64)
         vectors = self.past.vectors.rows[used[order]] if len(used) else self.past.vectors.rows[:0]
-        names = Strings.of(texts[at] for at in order)
+        names = Strings.of(self.past.texts[number] for number in used[order].tolist())
         clicks = offsets, items[turn].astype(np.int32), sums.units[turn]
         return ClickLog(names, vectors, *clicks, width=len(slots), half_life=self.half_life)
 
     def frozen(self) -> LiveClicks:
         """Return the clicks as they are now; these may change afterwards."""
         same = object.__new__(LiveClicks)
-        same.past, same.half_life, same._columns = self.past, self.half_life, self._columns
+        same.past, same.half_life, same.table = self.past, self.half_life, self.table.frozen()
         return same
 
     def log_of(self, slot: int) -> ClickLog:
         """Return the clicks of one slot as a log of one item."""
         slots = np.array([slot], np.int32)
-        return self.log(self.sums(slots), slots)
+        return self.log(self.sums(slots=slots), slots)
 
     def _aged(self, weights: Float64Array, times: Float64Array) -> Float64Array:
         if self.half_life is None or not len(times):
             return weights
-        aged: Float64Array = weights * np.exp2((times - self.moment) / (self.half_life * DAY))
+        aged: Float64Array = weights * np.exp2((times - self.moment) / (self.half_life * SECONDS_PER_DAY))
         return aged

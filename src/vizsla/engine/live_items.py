@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
-import sqlite3
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -15,109 +13,26 @@ from vizsla.core.strings import Strings
 from vizsla.data.columns import Column
 from vizsla.data.conditions import Condition
 from vizsla.data.filter import Filter
-from vizsla.data.metadata import ItemMetadata
-from vizsla.data.metadata_builder import column_of
-from vizsla.data.values import NumberStyle
-from vizsla.engine.changes import restored
+from vizsla.data.metadata import TEXT_FIELD, ItemMetadata
+from vizsla.data.metadata_builder import TITLE_FIELD
+from vizsla.engine.live_metadata import (
+    FieldKind,
+    Fields,
+    LazyColumns,
+    MemoryBlock,
+    MetadataBlock,
+    stacked_column,
+)
+from vizsla.errors import InputError
 from vizsla.typing import BoolArray, Int32Array, Int64Array
 
-CHUNK = 2048
-"""Rows whose metadata is turned into columns at a time: what did not change is not turned again."""
-
 Fetch = Callable[[int], tuple[dict[str, Any], str]]
-"""Reads the metadata and the text of one row from the catalog."""
-
-
-class FieldKind(NamedTuple):
-    """What a field is, decided by its first values or declared.
-
-    Attributes
-    ----------
-    kind : str
-        One of number, date, text, list, boolean.
-    declared : bool
-        Whether the user said so.
-    style : NumberStyle, optional
-        How its numbers are written.
-    """
-
-    kind: str
-    declared: bool
-    style: NumberStyle | None
-
-
-Fields = Mapping[str, FieldKind]
-
-
-def fields_of(connection: sqlite3.Connection) -> Fields:
-    """Return what each field is."""
-    rows = connection.execute("SELECT name, kind, declared, style FROM fields").fetchall()
-    found = {}
-    for name, kind, declared, style in rows:
-        known = json.loads(style)
-        found[name] = FieldKind(kind, bool(declared), NumberStyle(*known) if known else None)
-    return found
+"""Reads the metadata, with the title, and the text of one row from the catalog."""
 
 
 def joined_text(title: str, text: str) -> str:
     """Return what members index: title and text joined by one space, or the one that is not empty."""
     return f"{title} {text}" if title and text else title or text
-
-
-class MetadataChunk:
-    """The metadata of some consecutive slots, which never changes, and its columns once they are asked for."""
-
-    def __init__(self, rows: list[dict[str, Any]]):
-        self.rows = rows
-        self._made: tuple[Any, ItemMetadata] | None = None
-
-    def details(self, fields: Fields) -> ItemMetadata:
-        """Return the columns of all fields."""
-        made = self._made
-        if made is None or made[0] is not fields:
-            columns = {name: column_from(self.rows, name, kind) for name, kind in fields.items()}
-            made = self._made = fields, ItemMetadata(columns, len(self.rows))
-        return made[1]
-
-    def grown(self, rows: Sequence[dict[str, Any]]) -> MetadataChunk:
-        """Return the chunk with more rows."""
-        return MetadataChunk([*self.rows, *rows])
-
-    def changed(self, rows: Mapping[int, dict[str, Any]]) -> MetadataChunk:
-        """Return the chunk with other rows at some places."""
-        return MetadataChunk([rows.get(at, row) for at, row in enumerate(self.rows)])
-
-
-def column_from(rows: Sequence[dict[str, Any]], name: str, kind: FieldKind) -> Column:
-    """Return the column of one field."""
-    index: dict[Any, int] = {}
-    codes = np.full(len(rows), -1, np.int32)
-    for at, row in enumerate(rows):
-        value = row.get(name)
-        if value is not None and value != "":
-            plain = restored(value)
-            codes[at] = index.setdefault((plain.__class__, plain), len(index))
-    return column_of([value for _, value in index], codes, kind.kind, declared=kind.declared, style=kind.style)
-
-
-def with_rows(chunks: Sequence[MetadataChunk], rows: Sequence[dict[str, Any]]) -> list[MetadataChunk]:
-    """Return chunks with more rows at the end."""
-    made, at = list(chunks), 0
-    if made and len(made[-1].rows) < CHUNK:
-        at = CHUNK - len(made[-1].rows)
-        made[-1] = made[-1].grown(rows[:at])
-    made += [MetadataChunk(list(rows[start : start + CHUNK])) for start in range(at, len(rows), CHUNK)]
-    return made
-
-
-def with_changed(chunks: Sequence[MetadataChunk], rows: Mapping[int, dict[str, Any]]) -> list[MetadataChunk]:
-    """Return chunks with other rows at some slots."""
-    made, places = list(chunks), dict[int, dict[int, dict[str, Any]]]()
-    for slot, row in rows.items():
-        places.setdefault(slot // CHUNK, {})[slot % CHUNK] = row
-    for number, changed in places.items():
-        made[number] = made[number].changed(changed)
-    return made
 
 
 class LiveMetadata(ItemMetadata):
@@ -127,10 +42,10 @@ class LiveMetadata(ItemMetadata):
     ----------
     fields : mapping of str to FieldKind
         All fields.
-    chunks : sequence of MetadataChunk, optional
+    blocks : sequence of MetadataBlock, optional
         The metadata by slot; None where this process has not read it.
-    slots : int32 array, optional
-        The slot of each item.
+    live : bool array, optional
+        Which slots have an item; None for all.
     count : int
         The number of items.
     fetch : function of an item's number
@@ -138,28 +53,30 @@ class LiveMetadata(ItemMetadata):
     """
 
     def __init__(
-        self, fields: Fields, chunks: Sequence[MetadataChunk] | None, slots: Int32Array | None, count: int, fetch: Fetch
+        self,
+        fields: Fields,
+        blocks: Sequence[MetadataBlock] | None,
+        live: BoolArray | None,
+        count: int,
+        fetch: Fetch,
     ):
-        self._fields, self._chunks, self._slots, self._fetch = fields, chunks, slots, fetch
+        self._fields, self._blocks, self._live, self._fetch = fields, blocks, live, fetch
         self.count, self.texts = count, None
-        self.columns: Any = _LazyColumns(self)
+        self.columns: Any = LazyColumns(fields, self._whole_column)
 
     @property
     def fields(self) -> tuple[str, ...]:
-        """The names of all fields, and `text`."""
-        return (*self._fields, "text")
+        """The names of all fields, `title` and `text`."""
+        return (*self._fields, *(name for name in (TITLE_FIELD, TEXT_FIELD) if name not in self._fields))
 
     @property
     def is_loaded(self) -> bool:
         """Whether conditions can be evaluated."""
-        return self._chunks is not None
+        return self._blocks is not None
 
     def of(self, number: int) -> dict[str, Any]:
-        """Return an item's metadata."""
-        if self._chunks is None:
-            return dict(self._fetch(number)[0])
-        slot = number if self._slots is None else int(self._slots[number])
-        return dict(self._chunks[slot // CHUNK].rows[slot % CHUNK])
+        """Return an item's metadata, with its title."""
+        return dict(self._fetch(number)[0])
 
     def text(self, number: int) -> str | None:
         """Return an item's text."""
@@ -167,42 +84,56 @@ class LiveMetadata(ItemMetadata):
 
     def value(self, field: str, number: int) -> Any:
         """Return one field of an item, None where it has none; an unknown field raises."""
-        if field == "text" and field not in self._fields:
+        if field == TEXT_FIELD and field not in self._fields:
             return self.text(number)
-        return self.of(number).get(self.field(field))
+        return self.of(number).get(field if field == TITLE_FIELD else self.field(field))
+
+    def field(self, field: str) -> str:
+        """Return a field's name as the metadata has it; titles and texts are shown, but have no column."""
+        if field in (TITLE_FIELD, TEXT_FIELD) and field not in self._fields:
+            raise InputError(
+                f"Conditions, facets, sort and groups need a field of the metadata. Got {field!r}: store it there, too."
+            )
+        return super().field(field)
+
+    def slot_mask(self, condition: Condition) -> BoolArray:
+        """Return which slots have an item that fulfills the condition."""
+        flags = [block.mask(condition, self._fields) for block in self._blocks or ()]
+        if not flags:  # an unknown field is named even if there are no items
+            return MemoryBlock([]).mask(condition, self._fields)
+        together = np.concatenate(flags)
+        return together if self._live is None else together & self._live
 
     def mask(self, condition: Condition) -> BoolArray:
-        """Return which items fulfill the condition."""
-        chunks = self._chunks or []
-        flags = [condition.holds(chunk.details(self._fields)) for chunk in chunks]
-        if not flags:  # an unknown field is named even if there are no items
-            return condition.holds(MetadataChunk([]).details(self._fields))
-        together = np.concatenate(flags)
-        return together if self._slots is None else together[self._slots]
+        """Return which items fulfill a condition."""
+        return self.of_items(self.slot_mask(condition))
 
-    def whole_column(self, field: str) -> Column:
-        """Return the column of one field over all items."""
-        rows = [row for chunk in self._chunks or [] for row in chunk.rows]
-        kept = rows if self._slots is None else [rows[slot] for slot in self._slots.tolist()]
-        return column_from(kept, field, self._fields[field])
+    def of_items(self, flags: BoolArray) -> BoolArray:
+        """Return the flags of the items, of one flag per slot."""
+        return flags if self._live is None else flags[self._live]
+
+    def _whole_column(self, name: str, kind: FieldKind) -> Column:
+        column = stacked_column([(block, None) for block in self._blocks or ()], name, kind)
+        return column if self._live is None else column.take(np.flatnonzero(self._live))
 
 
-class _LazyColumns(Mapping[str, Column]):
-    def __init__(self, details: LiveMetadata):
-        self._details, self._made = details, dict[str, Column]()
+class LiveFilter(Filter):
+    """A condition over the items of one moment, which also knows their slots.
 
-    def __getitem__(self, name: str) -> Column:
-        if name not in self._details._fields:
-            raise KeyError(name)
-        if name not in self._made:
-            self._made[name] = self._details.whole_column(name)
-        return self._made[name]
+    Parameters
+    ----------
+    slot_mask : bool array
+        Which slots may be found.
+    items : LiveCatalog
+        The items.
+    condition : Condition
+        The condition.
+    """
 
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._details._fields)
-
-    def __len__(self) -> int:
-        return len(self._details._fields)
+    def __init__(self, slot_mask: BoolArray, items: LiveCatalog, condition: Condition):
+        details = items.details
+        super().__init__(details.of_items(slot_mask), items, condition=condition)
+        self.slot_mask = slot_mask
 
 
 class LiveCatalog(Catalog):
@@ -224,7 +155,8 @@ class LiveCatalog(Catalog):
 
     def __init__(self, stored: Strings, memory: list[str], slots: Int32Array | None, count: int, details: LiveMetadata):
         self._stored, self._memory, self._slots, self.size = stored, memory, slots, count
-        self._boundary, self.details, self.source = len(stored), details, "engine"
+        self._boundary, self.source = len(stored), "engine"
+        self.details: LiveMetadata = details
 
     __hash__ = Strings.__hash__
 
@@ -268,9 +200,7 @@ class LiveCatalog(Catalog):
 
     def filter(self, condition: Condition) -> Filter:
         """Return a condition as a filter over these items."""
-        details = self.details
-        mask = details.mask(condition) if isinstance(details, LiveMetadata) else condition.mask(self)
-        return Filter(mask, self, condition=condition)
+        return LiveFilter(self.details.slot_mask(condition), self, condition)
 
 
 def joined_ids(parts: Sequence[Strings]) -> Strings:

@@ -10,9 +10,9 @@ import numpy as np
 
 from vizsla import _native
 from vizsla.engine.word_segments import SegmentLists, list_name
-from vizsla.methods.bm25_mixed import OWN_LANGUAGE, PRIOR, MixedQueryReader, QueryWords, word_idf
+from vizsla.methods.bm25_mixed import OWN_LANGUAGE, PRIOR_ITEMS, MixedQueryReader, QueryWords, word_idf
 from vizsla.methods.bm25_statistics import Weighting
-from vizsla.text.analyzers import HALF, Analyzer
+from vizsla.text.analyzers import ROOT_WEIGHT, Analyzer
 from vizsla.typing import Float64Array, Int64Array
 
 CACHED = 65_536
@@ -61,7 +61,7 @@ class WordReader:
         for word, *terms in zip(kept, *ways, strict=True):
             pairs = enumerate(terms)
             new[word] = tuple(
-                (term, HALF if place else 1.0) for place, term in pairs if term and term not in terms[:place]
+                (term, ROOT_WEIGHT if place else 1.0) for place, term in pairs if term and term not in terms[:place]
             )
         if len(self._ways) + len(new) > CACHED:
             self._ways = {}  # others may be reading the one that was
@@ -141,6 +141,11 @@ class LiveMixedWords:
             found |= {word: new[word, language] for word in missing}
         return [found[word] for word in words]
 
+    def holders(self, term: str) -> int:
+        """Return how many items hold a term, in any language."""
+        self._find([term])
+        return self._total(term)
+
     def _find(self, terms: Iterable[str]) -> None:
         """Look up terms in all languages."""
         several = len(self.counts.documents)
@@ -163,8 +168,8 @@ class LiveMixedWords:
         root = ways[-1] if len(ways) > several else None
         if root is not None and root not in ways[:-1]:
             rarity = self._rarity(self._total(root), root if language >= 0 else None, language)
-            weighed.append((root, HALF * rarity[-1]))
-            floor += HALF * rarity[-1]
+            weighed.append((root, ROOT_WEIGHT * rarity[-1]))
+            floor += ROOT_WEIGHT * rarity[-1]
         lists: list[tuple[str, int]] = []
         weights: list[float] = []
         for term, weight in weighed:
@@ -182,6 +187,6 @@ class LiveMixedWords:
         everything = self.counts.everything
         union = min(union, everything)
         if own is not None and (holders := self.facts[own].holders[language]):
-            documents, prior = int(self.counts.documents[language]), PRIOR * union / everything
-            return holders, documents, word_idf(self.weighting, holders + prior, documents + PRIOR)
+            documents, prior = int(self.counts.documents[language]), PRIOR_ITEMS * union / everything
+            return holders, documents, word_idf(self.weighting, holders + prior, documents + PRIOR_ITEMS)
         return union, everything, word_idf(self.weighting, union, everything)

@@ -18,11 +18,22 @@ from vizsla.engine.catalog import CatalogFile, last_given, note, state_of
 from vizsla.engine.definitions import LIVE, Definition, listed_folders, stored_members
 from vizsla.engine.follower import Follower, Layout
 from vizsla.engine.live_items import joined_text
+from vizsla.engine.live_metadata import (
+    MemoryBlock,
+    MetadataBlock,
+    StoredBlock,
+    fields_of,
+    stored_rows,
+    with_changed,
+    write_columns_of,
+)
 from vizsla.engine.segments import (
+    METADATA,
     Files,
     NewFolder,
     Segment,
     Writing,
+    all_to_merge,
     check_files,
     files_of,
     read_rows,
@@ -38,6 +49,14 @@ LOCK = "engine.lock"
 WAIT_S = 600.0
 """How long an explicit call waits for the maintenance of another process."""
 ROWS = "rows"
+
+METADATA_PART = f"m{METADATA}"
+MERGE_FACTOR = 2.5
+"""Bytes of memory that merging needs for each byte of the parts that are merged, at most; 1.6 to 1.9 were seen."""
+FLUSH_SHARE = 0.25
+"""Of that memory, how much the newest rows may take before they become a segment."""
+MOST_CHANGED = 4000
+"""Changed rows of metadata that processes read one by one; beyond, the columns of a segment are written anew."""
 
 Commit = Callable[[Callable[[sqlite3.Connection], Any]], Any]
 
@@ -55,10 +74,14 @@ class Maintenance:
         Runs a function of a connection in one write transaction.
     flush_rows : int
         Rows in memory that are worth a segment, and the floor of merging.
+    memory_mb : float
+        What merging may need. Segments that would need more stay apart.
     """
 
-    def __init__(self, catalog: CatalogFile, follower: Follower, commit: Commit, *, flush_rows: int):
-        self.catalog, self.follower, self.commit, self.flush_rows = catalog, follower, commit, flush_rows
+    def __init__(self, catalog: CatalogFile, follower: Follower, commit: Commit, *, flush_rows: int, memory_mb: float):
+        self.catalog, self.follower, self.commit = catalog, follower, commit
+        self.flush_rows, self.memory_mb = flush_rows, memory_mb
+        self._seen_changes = 0
 
     @contextmanager
     def holding(self, *, wait: bool = True) -> Iterator[bool]:
@@ -94,10 +117,31 @@ class Maintenance:
             now = time.monotonic()
             waited, seen = waited + min(now - seen, 1.0), now
 
-    def waiting(self) -> int:
-        """Return how many rows, deleted ones included, are in no segment."""
+    def is_due(self, connection: sqlite3.Connection) -> bool:
+        """Return whether there is something to flush, or too many changes of metadata beside the columns."""
+        given = dict(connection.execute("SELECT name, seq FROM sqlite_sequence").fetchall())
+        frontier = state_of(connection).frontier
+        if given.get("items", 0) - frontier >= self.flush_rows or self._is_full():
+            return True
+        if given.get("metadata_changes", 0) == self._seen_changes:
+            return False
+        self._seen_changes = given["metadata_changes"]
+        count = connection.execute("SELECT COUNT(*) FROM metadata_changes WHERE n <= ?", (frontier,)).fetchone()[0]
+        return bool(count > MOST_CHANGED)
+
+    def _is_full(self) -> bool:
+        """Return whether the newest rows take more memory in this process than they may."""
+        taken = sum(member.memory_bytes for member in list(self.follower.members.values()))
+        return taken > FLUSH_SHARE * self.memory_mb * 1e6
+
+    def step(self) -> bool:
+        """Do what is due next: flush, merge, or write columns anew; return whether anything was."""
         with self.follower.lock, self.catalog.reading() as connection:
-            return last_given(connection, "items") - state_of(connection).frontier
+            waiting = last_given(connection, "items") - state_of(connection).frontier
+        if waiting >= self.flush_rows or (waiting and self._is_full()):
+            self.flush()
+            return True
+        return self.merge() or self.rewrite_metadata()
 
     def flush(self) -> int:
         """Write the rows in memory as a segment; return how many."""
@@ -114,10 +158,11 @@ class Maintenance:
             (segment.rows, int(layout.live[start : start + segment.rows].sum()))
             for segment, start in zip(layout.segments, bounds, strict=False)
         ]
-        due = to_merge(sizes, floor=self.flush_rows)
-        if everything:
-            whole = len(sizes) == 1 and sizes[0][0] == sizes[0][1]
-            due = None if whole or not sizes else (0, len(sizes))
+        limits: Any = {
+            "sizes_bytes": [segment.largest_part for segment in layout.segments],
+            "most_bytes": self.memory_mb * 1e6 / MERGE_FACTOR,
+        }
+        due = all_to_merge(sizes, **limits) if everything else to_merge(sizes, floor=self.flush_rows, **limits)
         if due is None:
             return False
         first, end = due
@@ -133,10 +178,12 @@ class Maintenance:
         numbers = layout.numbers[slots]
         with NewFolder(self.catalog.folder) as new:
             parts: dict[str, Path] = {}
+            changes = 0
             if len(slots):
                 with Writing(new.path):
-                    parts[ROWS] = new.part(ROWS)
+                    parts[ROWS], parts[METADATA_PART] = new.part(ROWS), new.part(METADATA_PART)
                     write_rows(parts[ROWS], numbers, layout.ids(slots))
+                    changes = self._write_metadata(parts[METADATA_PART], numbers, replaced)
                     for name, member in layout.members.items():
                         number = layout.generation.definitions[name].number
                         parts[f"m{number}"] = new.part(f"m{number}")
@@ -151,7 +198,7 @@ class Maintenance:
                 check_layout(connection, expected)
                 unlist(connection, replaced)
                 if len(slots):
-                    list_segment(connection, new.name, numbers, files)
+                    list_segment(connection, new.name, numbers, files, changes)
                 if frontier is not None:
                     connection.execute("UPDATE state SET frontier = ?", (frontier,))
                 purge(connection, kept)
@@ -161,6 +208,59 @@ class Maintenance:
             if len(slots):
                 new.keep()
         self.sweep()
+
+    def _write_metadata(self, folder: Path, numbers: Int64Array, segments: Sequence[Segment]) -> int:
+        """Write the columns of rows, from those of the segments that they were in; return the last change they have."""
+        with self.follower.lock, self.catalog.reading() as connection:
+            fields, changes = fields_of(connection), last_given(connection, "metadata_changes")
+            if not segments:
+                rows = stored_rows(connection, numbers.tolist()) if fields else {}
+                changed = dict[int, Any]()
+            else:
+                sql = "SELECT DISTINCT n FROM metadata_changes"
+                wanted = np.intersect1d(numbers, [row[0] for row in connection.execute(sql)]).tolist()
+                rows = stored_rows(connection, wanted)
+                changed = {n: rows.get(n, {}) for n in wanted}
+        blocks: list[tuple[MetadataBlock, Int64Array | None]] = []
+        if not segments:
+            blocks.append((MemoryBlock([rows.get(n, {}) for n in numbers.tolist()]), None))
+        for segment in segments:
+            own = self.numbers(segment)
+            places = np.searchsorted(own, numbers[(numbers >= own[0]) & (numbers <= own[-1])])
+            block: MetadataBlock = StoredBlock(self.catalog.folder / segment.parts[METADATA][0], segment.rows)
+            at = {int(np.searchsorted(own, n)): row for n, row in changed.items() if own[0] <= n <= own[-1]}
+            blocks.append((with_changed([block], at)[0] if at else block, places))
+        write_columns_of(folder, blocks, fields, len(numbers))
+        return changes
+
+    def rewrite_metadata(self) -> bool:
+        """Write the columns of the segment that most rows have changed in anew, where that is due; say whether."""
+        with self.follower.lock, self.catalog.reading() as connection:
+            segments, layout = stored_segments(connection), state_of(connection).layout
+            sql = "SELECT DISTINCT n FROM metadata_changes ORDER BY n"
+            changed = np.array([row[0] for row in connection.execute(sql)], np.int64)
+        if len(changed) <= MOST_CHANGED or not segments:
+            return False
+        bounds = np.searchsorted(changed, [*(segment.first for segment in segments), np.iinfo(np.int64).max])
+        segment = segments[int(np.argmax(np.diff(bounds)))]
+        with NewFolder(self.catalog.folder) as new:
+            part = new.part(METADATA_PART)
+            with Writing(part):
+                changes = self._write_metadata(part, self.numbers(segment), [segment])
+            new.sealed()
+            files = json.dumps(files_of(part))
+
+            def swapped(connection: sqlite3.Connection) -> None:
+                check_layout(connection, layout)
+                values = f"{new.name}/{METADATA_PART}", files, segment.number, METADATA
+                connection.execute("UPDATE parts SET folder = ?, files = ? WHERE s = ? AND m = ?", values)
+                connection.execute("UPDATE segments SET changes = ? WHERE s = ?", (changes, segment.number))
+                changed_layout(connection)
+
+            self.commit(swapped)
+            new.keep()
+        self.sweep()
+        return True
 
     def numbers(self, segment: Segment) -> Int64Array:
         """Return the row numbers of a segment."""
@@ -255,14 +355,16 @@ class Maintenance:
             sql = "SELECT n, id FROM items WHERE n >= ? AND n < ? AND n NOT IN (SELECT n FROM deletions) ORDER BY n"
             rows = connection.execute(sql, (damaged.first, end)).fetchall()
         numbers = np.array([row[0] for row in rows], np.int64)
+        changes = 0
         with NewFolder(self.catalog.folder) as new:
             parts: dict[str, Path] = {}
             if rows:
-                parts[ROWS] = new.part(ROWS)
+                parts[ROWS], parts[METADATA_PART] = new.part(ROWS), new.part(METADATA_PART)
                 with Writing(new.path):
                     write_rows(parts[ROWS], numbers, [row[1] for row in rows])
+                    changes = self._write_metadata(parts[METADATA_PART], numbers, [])
                 fresh: dict[int, tuple[str, Files]] = {}
-                segment = Segment(0, int(numbers[0]), len(rows), "", {}, fresh)
+                segment = Segment(0, int(numbers[0]), len(rows), "", {}, changes, fresh)
                 for definition in definitions.values():
                     if definition.type == LIVE:
                         folder = self._write_part(new, segment, numbers, definition, definitions)
@@ -275,7 +377,7 @@ class Maintenance:
                 check_layout(connection, state.layout)
                 unlist(connection, [damaged])
                 if rows:
-                    list_segment(connection, new.name, numbers, files)
+                    list_segment(connection, new.name, numbers, files, changes)
                 changed_layout(connection)
                 note(connection, "repair", problem)
 
@@ -293,14 +395,22 @@ def check_layout(connection: sqlite3.Connection, expected: int) -> None:
 def changed_layout(connection: sqlite3.Connection) -> None:
     """Let every process open segments and members anew; what only told of changes is not needed any longer."""
     connection.execute("UPDATE state SET layout = layout + 1")
-    connection.execute("DELETE FROM metadata_changes")
     connection.execute("DELETE FROM click_deletions")
+    # Rows in memory are read again; those of segments stay listed until the columns have the change.
+    connection.execute("DELETE FROM metadata_changes WHERE n > (SELECT frontier FROM state)")
+    segments = connection.execute("SELECT first, changes FROM segments ORDER BY first").fetchall()
+    ends = [*(first for first, _ in segments[1:]), np.iinfo(np.int64).max]
+    sql = "DELETE FROM metadata_changes WHERE n >= ? AND n < ? AND u <= ?"
+    spans = [(first, int(end), changes) for (first, changes), end in zip(segments, ends, strict=False)]
+    connection.executemany(sql, spans)
 
 
-def list_segment(connection: sqlite3.Connection, folder: str, numbers: Int64Array, files: dict[str, Files]) -> None:
+def list_segment(
+    connection: sqlite3.Connection, folder: str, numbers: Int64Array, files: dict[str, Files], changes: int
+) -> None:
     """List a segment and its parts, which are on the disk."""
-    sql = "INSERT INTO segments (first, rows, folder, files) VALUES (?, ?, ?, ?)"
-    values = int(numbers[0]), len(numbers), f"{folder}/{ROWS}", json.dumps(files[ROWS])
+    sql = "INSERT INTO segments (first, rows, folder, files, changes) VALUES (?, ?, ?, ?, ?)"
+    values = int(numbers[0]), len(numbers), f"{folder}/{ROWS}", json.dumps(files[ROWS]), changes
     number = connection.execute(sql, values).lastrowid
     parts = [
         (number, int(name[1:]), f"{folder}/{name}", json.dumps(each)) for name, each in files.items() if name != ROWS

@@ -16,7 +16,9 @@ from vizsla.core.candidates import Candidates, PairScores, Stats
 from vizsla.core.explanation import Explanation
 from vizsla.core.strings import Strings
 from vizsla.data.filter import Filter
+from vizsla.engine.live_items import LiveFilter
 from vizsla.errors import InputError
+from vizsla.text.highlights import Highlighter
 from vizsla.typing import BoolArray, Float64Array, Int32Array, Int64Array
 
 if TYPE_CHECKING:
@@ -59,6 +61,8 @@ class LiveView(ABC):
 
     scale: str = "bm25"
     """What its scores are, as `Scorer.scale` says."""
+    finds_matches: bool = False
+    """Whether a search finds only items that share something with the query, such as a word."""
 
     @property
     @abstractmethod
@@ -94,6 +98,14 @@ class LiveView(ABC):
     @abstractmethod
     def explain(self, queries: Queries, slot: int) -> Explanation:
         """Explain the score of one slot for the one query."""
+
+    def hints(self, queries: Queries) -> tuple[str, ...]:
+        """Return what to tell the user about the one query, such as which one was probably meant."""
+        return ()
+
+    def highlighter(self, query: str) -> Highlighter | None:
+        """Return what finds the words of a query in a text; None where it knows no words."""
+        return None
 
 
 class LiveMember(ABC):
@@ -236,7 +248,12 @@ class SlotRetriever(Retriever):
     def _search(self, queries: Queries, k: int, filter: Filter | None, threads: int) -> Candidates:
         allowed = None if filter is None else filter.form(self, self._allowed)
         found = self.view.search(queries, k, allowed, threads)
-        return found.with_catalog(self._items, self._numbers(found.items))
+        own = found.with_catalog(self._items, self._numbers(found.items))
+        hints = self._hints(queries) if len(queries) == 1 else ()
+        return own.with_hints(hints) if hints else own
+
+    def _hints(self, queries: Queries) -> tuple[str, ...]:
+        return self.view.hints(queries)
 
     def _score(self, queries: Queries, candidates: Candidates, filter: Filter | None, threads: int) -> PairScores:
         items = candidates.items if self.slots is None else self.slots[candidates.items]
@@ -245,6 +262,14 @@ class SlotRetriever(Retriever):
 
     def _explain(self, queries: Queries, item: int, filter: Filter | None) -> Explanation:
         return self.view.explain(queries, item if self.slots is None else int(self.slots[item]))
+
+    def _matches(self, queries: Queries, threads: int) -> Int32Array | None:
+        if not self.view.finds_matches:
+            return None
+        return np.sort(self._search(queries, max(1, len(self._items)), None, threads).items)
+
+    def _highlighter(self, query: str) -> Highlighter | None:
+        return self.view.highlighter(query)
 
     def _write(self, writer: ArtifactWriter) -> None:
         raise InputError(
@@ -258,6 +283,8 @@ class SlotRetriever(Retriever):
     def _allowed(self, filter: Filter) -> BoolArray:
         if self.slots is None:
             return filter.mask
+        if isinstance(filter, LiveFilter) and filter.items is self._items:
+            return filter.slot_mask
         allowed = np.zeros(self.size, np.bool_)
         allowed[self.slots] = filter.mask
         return allowed

@@ -15,14 +15,14 @@ from vizsla import _native
 from vizsla._internal.lazy import cached_property
 from vizsla.base.encoder import Encoder
 from vizsla.base.index_retriever import only_rows
-from vizsla.base.live_objects import Binding
 from vizsla.base.queries import Queries
-from vizsla.base.recipe import Recipe
+from vizsla.base.recipe import Binding, Recipe
 from vizsla.core.candidates import Candidates, PairScores, Stats
 from vizsla.core.explanation import Explanation
 from vizsla.data.dataset import Dataset
 from vizsla.data.filter import Filter
 from vizsla.encoders.cache import cached_encoder
+from vizsla.engine.click_table import Clicks
 from vizsla.engine.live_clicks import ClickSums, LiveClicks, PastQueries
 from vizsla.engine.member import LiveMember, LiveView, SlotClicks
 from vizsla.engine.vector_member import VectorMember, VectorView, merged_parts
@@ -39,7 +39,7 @@ from vizsla.methods.pefa.blending import blended, past_query_rows, query_rows
 from vizsla.methods.pefa.build import default_scale
 from vizsla.methods.pefa.options import XlSettings, XsSettings
 from vizsla.methods.pefa.selection import AUTO
-from vizsla.methods.pefa.xl import DEPTH, PefaXl, Votes, explain_xl, with_votes
+from vizsla.methods.pefa.xl import DEFAULT_BASE_DEPTH, PefaXl, Votes, explain_xl, with_votes
 from vizsla.methods.pefa.xs import explain_xs
 from vizsla.typing import BoolArray, Float32Array, Int32Array, Int64Array
 
@@ -48,6 +48,8 @@ UNTRAINED_XL = XlSettings(weight=0.3, neighbors=32, votes="max", near=0.5)
 """What a member begins with where there are too few clicks to choose by: those that come shall count."""
 SAMPLE = 200
 """Items that are looked at for it."""
+FEW_CHANGED = 256
+"""Items with changed clicks that are kept apart before their rows join the others."""
 MORE = 8
 """Past queries that are looked at beyond the nearest: ties are ordered by their texts."""
 
@@ -72,6 +74,7 @@ class PefaMember(LiveMember):
         self._clicks = LiveClicks(self._past, self._half_life)
         self._size = 0
         self._touched: set[int] = set()
+        self._asked: set[int] = set()
         self._state: XsState | XlState | None = None
 
     @classmethod
@@ -111,7 +114,8 @@ class PefaMember(LiveMember):
             self.base.open(folders, sizes)
         self._size = sum(sizes)
         self._past = PastQueries(self._past.encoder, self._past.storage, self._past)
-        self._clicks, self._touched, self._state = LiveClicks(self._past, self._half_life), set(), None
+        self._clicks, self._state = LiveClicks(self._past, self._half_life), None
+        self._touched, self._asked = set(), set()
 
     def append(self, texts: Sequence[str]) -> None:
         """Give new rows to the base; they have no clicks yet."""
@@ -123,16 +127,20 @@ class PefaMember(LiveMember):
         """Forget rows and their clicks."""
         if self._owned:
             self.base.remove(slots, texts)
-        self._touched.update(self._clicks.forget(slots=slots).tolist())
+        self._lost(self._clicks.forget(slots=slots))
 
     def learn(self, clicks: SlotClicks) -> None:
         """Take clicks: the items they are on are computed anew."""
-        self._clicks.learn(clicks)
+        self._asked.update(self._clicks.learn(clicks).tolist())
         self._touched.update(clicks.slots.tolist())
 
     def unlearn(self, numbers: Int64Array) -> None:
         """Forget clicks: the items they were on are computed anew."""
-        self._touched.update(self._clicks.forget(numbers=numbers).tolist())
+        self._lost(self._clicks.forget(numbers=numbers))
+
+    def _lost(self, clicks: Clicks) -> None:
+        self._touched.update(clicks.slots.tolist())
+        self._asked.update(clicks.queries.tolist())
 
     def view(self, live: BoolArray | None) -> LiveView:
         """Return what answers over base and clicks as they are now."""
@@ -145,7 +153,7 @@ class PefaMember(LiveMember):
             return XsView(base, self._state, self._settings, live, self._size)
         if not isinstance(self._state, XlState) or self._touched:
             self._state = self._xl_state()
-        depth = self.recipe.settings.get("depth", DEPTH)
+        depth = self.recipe.settings.get("depth", DEFAULT_BASE_DEPTH)
         return XlView(base, self._state, self._settings, live, self._size, depth)
 
     def write(self, folder: Path, slots: Int32Array) -> None:
@@ -170,8 +178,9 @@ class PefaMember(LiveMember):
         known = state if isinstance(state, XsState) and state.clicks.moment == self._clicks.moment else None
         touched = np.array(sorted(self._touched), np.int32)
         if known is None:
-            touched = np.unique(self._clicks.slots).astype(np.int32)
+            touched = np.unique(self._clicks.table.all().slots)
         self._touched.clear()
+        self._asked.clear()
         storage = getattr(self.base, "storage", None) or "float32"
         return XsState.of(known, base, self._clicks, touched, self._only_xs, storage)
 
@@ -182,9 +191,12 @@ class PefaMember(LiveMember):
         return self._settings
 
     def _xl_state(self) -> XlState:
+        state, clicks = self._state, self._clicks.frozen()
+        known = state if isinstance(state, XlState) and state.clicks.moment == clicks.moment else None
+        made = XlState.of(known, self.encoder, clicks, self._size, self._touched, self._asked)
         self._touched.clear()
-        stored = self._past.stored
-        return XlState(self.encoder, self._past.texts, stored.rows, stored.longest, self._clicks.sums())
+        self._asked.clear()
+        return made
 
 
 def _settled(recipe: Recipe, dataset: Dataset, bindings: dict[str, Any]) -> dict[str, Any]:
@@ -285,24 +297,56 @@ def _read_settings(recipe: Recipe, settled: dict[str, Any]) -> XsSettings | XlSe
     return XlSettings.of(known) if _is_xl(recipe) else XsSettings.of(known)
 
 
+class MovedRows:
+    """Rows of some items as the clicks have moved them, and an index over them.
+
+    Attributes
+    ----------
+    owners : int32 array
+        The slot of each row, ascending; with the best past query on its own, an item has several rows.
+    rows : array
+        As the base stores vectors.
+    slots : int32 array
+        The items' slots, ascending.
+    """
+
+    def __init__(self, owners: Int32Array, rows: Any):
+        order = np.argsort(owners, kind="stable")
+        self.owners, self.rows = owners[order], np.ascontiguousarray(rows[order])
+        self.slots = np.unique(owners)
+
+    @cached_property
+    def index(self) -> FlatIndex | GroupedIndex:
+        """An index over the rows; its items are the slots, by their place."""
+        flat = FlatIndex(ItemVectors(self.rows))
+        if len(self.owners) == len(self.slots):
+            return flat
+        return GroupedIndex(flat, np.searchsorted(self.slots, self.owners).astype(np.int32))
+
+    def without(self, slots: Int32Array, more: MovedRows) -> MovedRows:
+        """Return the rows but those of some slots, and more."""
+        kept = ~np.isin(self.owners, slots)
+        owners = np.concatenate([self.owners[kept], more.owners])
+        return MovedRows(owners, np.concatenate([self.rows[kept], more.rows]))
+
+
 class XsState:
-    """The rows of items with clicks, as the clicks have moved them.
+    """The rows of items with clicks: most in one large part, and those that changed since in a small one.
 
     Attributes
     ----------
     clicks : LiveClicks
         What moved them.
-    slots : int32 array
-        The items' slots, ascending.
-    owners : int32 array
-        The slot of each row, ascending; with the best past query on its own, an item has several rows.
-    rows : array
-        As the base stores vectors.
+    parts : tuple of MovedRows
+        The large part and the small one.
+    changed : int32 array
+        Slots, ascending, whose rows in the large part no longer count.
     """
 
-    def __init__(self, clicks: LiveClicks, log: Callable[[int], ClickLog], owners: Int32Array, rows: Any):
-        self.clicks, self.log, self.owners, self.rows = clicks, log, owners, rows
-        self.slots = np.unique(owners)
+    def __init__(self, clicks: LiveClicks, parts: tuple[MovedRows, MovedRows], changed: Int32Array):
+        self.clicks, self.parts, self.changed = clicks, parts, changed
+        self.counts = ~np.isin(parts[0].slots, changed), np.ones(len(parts[1].slots), np.bool_)
+        """Which items of each part count."""
 
     @classmethod
     def of(
@@ -316,26 +360,26 @@ class XsState:
     ) -> XsState:
         """Return the rows after a change of the clicks on the touched slots; all others are as they were known."""
         frozen = clicks.frozen()
-        sums = frozen.sums(touched)
+        sums = frozen.sums(slots=touched)
         slots = np.unique(sums.slots).astype(np.int32)
         log, own = frozen.log(sums, slots), base.item_rows(slots)
         moved = blended(own, log, np.arange(len(slots)), settings)
         past, places = past_query_rows(own, log, settings)
         rows = ItemVectors.of(np.concatenate([moved, past]), storage=storage).rows
-        owners = np.concatenate([slots, slots[places]]).astype(np.int32)
-        if known is not None:
-            kept = ~np.isin(known.owners, touched)
-            rows, owners = np.concatenate([known.rows[kept], rows]), np.concatenate([known.owners[kept], owners])
-        order = np.argsort(owners, kind="stable")
-        return cls(frozen, frozen.log_of, owners[order], np.ascontiguousarray(rows[order]))
+        fresh = MovedRows(np.concatenate([slots, slots[places]]).astype(np.int32), rows)
+        none, nothing = np.zeros(0, np.int32), MovedRows(np.zeros(0, np.int32), rows[:0])
+        if known is None:
+            return cls(frozen, (fresh, nothing), none)
+        large, small = known.parts
+        changed, small = np.union1d(known.changed, touched).astype(np.int32), small.without(touched, fresh)
+        if len(changed) > max(FEW_CHANGED, len(large.slots) // 8):
+            return cls(frozen, (large.without(changed, small), nothing), none)
+        return cls(frozen, (large, small), changed)
 
-    @cached_property
-    def index(self) -> FlatIndex | GroupedIndex:
-        """An index over the rows; its items are the slots, by their place."""
-        flat = FlatIndex(ItemVectors(self.rows))
-        if len(self.owners) == len(self.slots):
-            return flat
-        return GroupedIndex(flat, np.searchsorted(self.slots, self.owners).astype(np.int32))
+    @property
+    def moved(self) -> bool:
+        """Whether there are items with clicks."""
+        return any(bool(counts.any()) for counts in self.counts)
 
 
 class XsView(LiveView):
@@ -344,41 +388,47 @@ class XsView(LiveView):
     def __init__(self, base: VectorView, state: XsState, settings: XsSettings, live: BoolArray | None, size: int):
         self.base, self.state, self.settings, self.live, self.size = base, state, settings, live, size
         self.scale = base.scale
-        self._moves = settings.moves and len(state.slots) > 0
-        self._last: tuple[Any, BoolArray | None, Filter | None] = (self, None, None)
+        self._moves = settings.moves and state.moved
+        self._last: tuple[Any, BoolArray | None, list[Filter | None]] = (self, None, [])
 
     @property
     def nbytes(self) -> int:
         """Bytes of the base and of the moved rows."""
-        return self.base.nbytes + (self.state.index.nbytes if self._moves else 0)
+        moved = sum(part.index.nbytes for part in self.state.parts if len(part.slots)) if self._moves else 0
+        return int(self.base.nbytes + moved)
 
     def search(self, queries: Queries, k: int, allowed: BoolArray | None, threads: int) -> Candidates:
-        """Search both and merge what they find."""
+        """Search the base and the moved rows, and merge what they find."""
         if not self._moves:
             return self.base.search(queries, k, allowed, threads)
-        rest, filter = self._parts(allowed)
+        rest, filters = self._parts(allowed)
         found = [(0, self.base.search(queries, k, rest, threads))]
-        if filter is None or filter.count:
-            rows: Any = self._rows(queries)
-            moved = self.state.index.search(rows, k, filter=filter, threads=threads)
-            mapped = Candidates.unchecked(moved.offsets, self.state.slots[moved.items], moved.scores, None, moved.stats)
-            found.append((0, _only_heard(mapped, rows)))
+        rows: Any = self._rows(queries)
+        for part, filter in zip(self.state.parts, filters, strict=True):
+            if len(part.slots) and (filter is None or filter.count):
+                moved = part.index.search(rows, k, filter=filter, threads=threads)
+                mapped = Candidates.unchecked(moved.offsets, part.slots[moved.items], moved.scores, None, moved.stats)
+                found.append((0, _only_heard(mapped, rows)))
         return merged_parts(found, len(queries), k)
 
     def score(self, queries: Queries, candidates: Candidates, threads: int) -> PairScores:
         """Score items with clicks by their moved rows."""
         if not self._moves:
             return self.base.score(queries, candidates, threads)
-        moved = np.isin(candidates.items, self.state.slots)
-        scores = np.zeros(len(moved), np.float32)
-        plain, other = np.flatnonzero(~moved), np.flatnonzero(moved)
-        own = self.base.score(queries, candidates.select(plain), threads)
-        inside = candidates.select(other)
-        places = np.searchsorted(self.state.slots, inside.items).astype(np.int32)
-        mapped = Candidates.unchecked(inside.offsets, places, None, None, Stats())
-        better = self.state.index.scores(self._rows(queries), mapped, threads=threads)
-        scores[plain], scores[other] = own.scores, better.scores
-        return PairScores(scores, own.stats + better.stats)
+        scores, left = np.zeros(len(candidates.items), np.float32), np.ones(len(candidates.items), np.bool_)
+        stats = Stats()
+        for part, counts in zip(self.state.parts, self.state.counts, strict=True):
+            own = np.flatnonzero(np.isin(candidates.items, part.slots[counts]))
+            if len(own):
+                inside = candidates.select(own)
+                places = np.searchsorted(part.slots, inside.items).astype(np.int32)
+                mapped = Candidates.unchecked(inside.offsets, places, None, None, Stats())
+                better = part.index.scores(self._rows(queries), mapped, threads=threads)
+                scores[own], left[own], stats = better.scores, False, stats + better.stats
+        plain = np.flatnonzero(left)
+        others = self.base.score(queries, candidates.select(plain), threads)
+        scores[plain] = others.scores
+        return PairScores(scores, others.stats + stats)
 
     def explain(self, queries: Queries, slot: int) -> Explanation:
         """Say what base and clicks add."""
@@ -386,23 +436,24 @@ class XsView(LiveView):
         own = float(self.base.score(queries, one, 1).scores[0])
         score = float(self.score(queries, one, 1).scores[0])
         row: Any = queries.encoded(self.base.encoder)
-        return explain_xs(score, row[0], own, self.state.log(slot), 0, self.settings)
+        return explain_xs(score, row[0], own, self.state.clicks.log_of(slot), 0, self.settings)
 
     def _rows(self, queries: Queries) -> Float32Array:
         rows: Float32Array = query_rows(queries.encoded(self.base.encoder), self.settings)
         return rows
 
-    def _parts(self, allowed: BoolArray | None) -> tuple[BoolArray, Filter | None]:
+    def _parts(self, allowed: BoolArray | None) -> tuple[BoolArray, list[Filter | None]]:
         """Return which slots the base may find, and which of those with clicks are allowed."""
-        last, rest, filter = self._last
+        last, rest, filters = self._last
         if rest is None or last is not allowed:
             flags = self.live if allowed is None else allowed
-            rest = np.ones(self.size, np.bool_) if flags is None else flags.copy()
-            filter = None if flags is None else Filter(flags[self.state.slots])
-            filter = None if filter is None or filter.allows_everything else filter
-            rest[self.state.slots] = False
-            self._last = allowed, rest, filter
-        return rest, filter
+            rest, filters = np.ones(self.size, np.bool_) if flags is None else flags.copy(), []
+            for part, counts in zip(self.state.parts, self.state.counts, strict=True):
+                filter = Filter(counts if flags is None else counts & flags[part.slots])
+                filters.append(None if filter.allows_everything else filter)
+                rest[part.slots[counts]] = False
+            self._last = allowed, rest, filters
+        return rest, filters
 
 
 def _only_heard(found: Candidates, rows: Float32Array) -> Candidates:
@@ -414,27 +465,40 @@ def _only_heard(found: Candidates, rows: Float32Array) -> Candidates:
 class XlState:
     """Past queries and what was clicked for them.
 
-    Parameters
+    Attributes
     ----------
     encoder : Encoder
         Of queries.
-    texts : list of str
-        Past queries; more may be appended later.
-    rows : array
-        Their vectors, of length 1.
-    longest : float
-        The length of the longest, as it is stored.
-    sums : ClickSums
+    clicks : LiveClicks
         The clicks.
+    active : bool array
+        Which past queries have clicks that count.
+    clicked : bool array
+        Which slots have clicks that count; later slots have none.
     """
 
-    def __init__(self, encoder: Encoder, texts: list[str], rows: Any, longest: float, sums: ClickSums):
-        self.encoder, self.texts, self.sums = encoder, texts, sums
-        counts = np.bincount(sums.queries, minlength=len(rows))
-        self.offsets: Int64Array = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-        self.items = sums.slots.astype(np.int32)
-        self.asked = int(np.count_nonzero(counts))
-        self._rows, self._longest, self._active = rows, longest, counts > 0
+    def __init__(self, encoder: Encoder, clicks: LiveClicks, active: BoolArray, clicked: BoolArray):
+        self.encoder, self.clicks, self.active, self.clicked = encoder, clicks, active, clicked
+        self.texts, stored = clicks.past.texts, clicks.past.stored
+        self._rows, self._longest = stored.rows[: len(active)], stored.longest
+        self.asked = int(np.count_nonzero(active))
+
+    @classmethod
+    def of(
+        cls, known: XlState | None, encoder: Encoder, clicks: LiveClicks, size: int, slots: set[int], asked: set[int]
+    ) -> XlState:
+        """Return the state after a change of the clicks on some slots, for some past queries."""
+        active, clicked = np.zeros(len(clicks.past), np.bool_), np.zeros(size, np.bool_)
+        if known is None:
+            sums = clicks.sums()
+            active[sums.queries], clicked[sums.slots] = True, True
+            return cls(encoder, clicks, active, clicked)
+        active[: len(known.active)], clicked[: len(known.clicked)] = known.active, known.clicked
+        queries, places = np.array(sorted(asked), np.int64), np.array(sorted(slots), np.int32)
+        active[queries], clicked[places] = False, False
+        active[clicks.sums(queries=queries).queries] = True
+        clicked[clicks.sums(slots=places).slots] = True
+        return cls(encoder, clicks, active, clicked)
 
     @cached_property
     def index(self) -> DenseIndex:
@@ -444,8 +508,24 @@ class XlState:
     @cached_property
     def filter(self) -> Filter | None:
         """The past queries that have clicks."""
-        made = Filter(self._active)
+        made = Filter(self.active)
         return None if made.allows_everything else made
+
+    def rows_of(self, past: Int32Array) -> tuple[Int32Array, ClickSums, Int64Array]:
+        """Return the places of past queries in a small log of them alone, its clicks and its offsets.
+
+        The small log has its queries in the order of their texts, in which votes are added up.
+        """
+        used, places = np.unique(past.astype(np.int64), return_inverse=True)
+        order = self.clicks.past.by_text(used)
+        rank = np.empty(len(order), np.int64)
+        rank[order] = np.arange(len(order))
+        sums = self.clicks.sums(queries=used)
+        rows = rank[np.searchsorted(used, sums.queries)]
+        turn = np.argsort(rows, kind="stable")
+        offsets = np.searchsorted(rows[turn], np.arange(len(used) + 1)).astype(np.int64)
+        moved = ClickSums(rows[turn], sums.slots[turn], sums.units[turn])
+        return rank[places].astype(np.int32), moved, offsets
 
     def neighbors(self, queries: Queries, count: int, threads: int) -> Candidates:
         """Return the nearest past queries of each query; equally near ones are ordered by their texts."""
@@ -484,7 +564,7 @@ class XlView(LiveView):
         settings: XlSettings,
         live: BoolArray | None,
         size: int,
-        depth: int = DEPTH,
+        depth: int = DEFAULT_BASE_DEPTH,
     ):
         self.base, self.state, self.settings, self.live, self.size = base, state, settings, live, size
         self.scale, self.depth = base.scale, depth
@@ -492,16 +572,12 @@ class XlView(LiveView):
     @property
     def nbytes(self) -> int:
         """Bytes of the base, of the past queries' vectors and of their clicks."""
-        return self.base.nbytes + self.state.index.nbytes + self.state.offsets.nbytes + 12 * len(self.state.items)
-
-    @cached_property
-    def _counter(self) -> _native.ClickVotes:
-        return _native.ClickVotes(self.state.offsets, self.state.items, self.state.sums.units, self.size)
+        return self.base.nbytes + self.state.index.nbytes + 36 * len(self.state.clicks)
 
     @cached_property
     def _clicked(self) -> BoolArray:
         clicked = np.zeros(self.size, np.bool_)
-        clicked[self.state.items] = True
+        clicked[: len(self.state.clicked)] = self.state.clicked
         return clicked
 
     def search(self, queries: Queries, k: int, allowed: BoolArray | None, threads: int) -> Candidates:
@@ -537,11 +613,13 @@ class XlView(LiveView):
         base, state, voters = self.base.explain(queries, slot), self.state, []
         if state.asked and self.settings.weight < 1:
             near = state.neighbors(queries, self.settings.neighbors, 1)
-            for past, similar in zip(near.items.tolist(), near._required_scores().tolist(), strict=True):
-                own = slice(int(state.offsets[past]), int(state.offsets[past + 1]))
-                units = state.sums.units[own]
-                for share in (units[state.items[own] == slot] / units.max()).tolist():
-                    voters.append((state.texts[past], share, similar))
+            places, sums, offsets = state.rows_of(near.items)
+            similar = near._required_scores().tolist()
+            for past, place, similarity in zip(near.items.tolist(), places.tolist(), similar, strict=True):
+                own = slice(int(offsets[place]), int(offsets[place + 1]))
+                units = sums.units[own]
+                for share in (units[sums.slots[own] == slot] / units.max()).tolist():
+                    voters.append((state.texts[past], share, similarity))
         return explain_xl(base, voters, self.settings, clicked=bool(self._clicked[slot]))
 
     def _votes(self, queries: Queries, allowed: BoolArray | None, threads: int) -> tuple[Votes | None, Stats]:
@@ -551,5 +629,7 @@ class XlView(LiveView):
         how = self.settings
         near = self.state.neighbors(queries, how.neighbors, threads)
         best, similar = how.votes == "max", near._required_scores()
-        arrays = self._counter.count(near.offsets, near.items, similar, how.neighbors, how.near, best, allowed)
+        places, sums, offsets = self.state.rows_of(near.items)
+        counter = _native.ClickVotes(offsets, sums.slots.astype(np.int32), sums.units, self.size)
+        arrays = counter.count(near.offsets, places, similar, how.neighbors, how.near, best, allowed)
         return Votes(*map(np.frombuffer, arrays, (np.int64, np.int32, np.float64))), near.stats

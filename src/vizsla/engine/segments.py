@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import math
+import mmap
 import os
+import re
 import secrets
 import shutil
 import sqlite3
@@ -22,12 +25,17 @@ from vizsla.typing import Int64Array
 FOLDER = "segments"
 ROWS = "rows"
 """The part of a segment that says which rows it has."""
+METADATA = 0
+"""The number of the part that has the columns of metadata, among those of members."""
 FLUSH_ROWS = 10_000
 """Rows in memory that are worth a segment."""
+LARGE_BYTES = 1 << 20
 TIER = 8
 """So many neighboring segments of one size become one of the next size."""
 MOST_DELETED = 0.2
 """A segment that has lost more than this share of its rows is written anew."""
+
+_LISTED = re.compile(r"[a-z]+/[0-9a-f]{16}/[a-z0-9]+")
 
 Files = dict[str, list[int]]
 """The size and the checksum of each file of a folder."""
@@ -48,8 +56,10 @@ class Segment(NamedTuple):
         Of its row numbers and ids, inside of the engine.
     files : dict
         What that folder holds.
+    changes : int
+        The last change of metadata that its columns have.
     parts : dict
-        For each member the folder of its part and what that holds.
+        For each member, and for METADATA, the folder of its part and what that holds.
     """
 
     number: int
@@ -57,7 +67,13 @@ class Segment(NamedTuple):
     rows: int
     folder: str
     files: Files
+    changes: int
     parts: dict[int, tuple[str, Files]]
+
+    @property
+    def largest_part(self) -> int:
+        """The bytes of its largest part: parts are written one after another."""
+        return max(sum(size for size, _ in files.values()) for _, files in self.parts.values())
 
 
 class SegmentRows(NamedTuple):
@@ -152,27 +168,59 @@ def _names(folder: Path) -> Iterator[str]:
 
 
 def _sum(path: Path) -> list[int]:
-    size = path.stat().st_size
-    if not size:
-        return [0, 0]
-    data = np.memmap(path, np.uint8, mode="r")
-    return [size, int(_native.checksum(np.asarray(data)))]
+    with path.open("rb") as file:
+        size = os.fstat(file.fileno()).st_size
+        # A small file is read faster than mapped, and only a mapped one needs no memory of its own.
+        large = size > LARGE_BYTES
+        data = mmap.mmap(file.fileno(), size, access=mmap.ACCESS_READ) if large else file.read()
+    return [size, int(_native.checksum(np.frombuffer(data, np.uint8)))] if size else [0, 0]
 
 
 def check_files(folder: Path, files: Files, *, checksums: bool) -> None:
-    """Raise FormatError unless a folder holds these files; FileNotFoundError if it is not there at all."""
+    """Raise FormatError unless a folder holds these files; FileNotFoundError if it is not there at all.
+
+    A link raises, too: a prepared engine could make a backup copy what lies elsewhere.
+    """
+    inside = Path(os.path.realpath(folder.parents[2])).joinpath(*folder.parts[-3:])
     for name, (size, checksum) in files.items():
         path = folder / name
         try:
-            found = path.stat().st_size
+            found = path.lstat().st_size
         except FileNotFoundError:
             if not folder.exists():
                 raise
             raise FormatError(f"{path}: missing.") from None
+        except (OSError, ValueError) as error:
+            raise FormatError(f"{path}: cannot be read ({error}).") from None
+        if os.path.realpath(path) != str(inside / name):
+            raise FormatError(f"{path}: not a file of this engine, but a link or a place elsewhere.")
         if found != size:
             raise FormatError(f"{path}: {found:,} bytes in place of {size:,}.")
         if checksums and _sum(path)[1] != checksum:
             raise FormatError(f"{path}: its checksum is wrong.")
+
+
+def stored_files(text: str) -> Files:
+    """Return the files of a folder as the catalog lists them; anything else raises FormatError."""
+    found = json.loads(text)
+    sound = isinstance(found, dict) and all(
+        isinstance(pair, list) and len(pair) == 2 and all(type(number) is int and number >= 0 for number in pair)
+        for pair in found.values()
+    )
+    if not sound:
+        raise FormatError(f"The catalog must list the size and checksum of files. Got {text!r:.80}: restore a backup.")
+    files: Files = found
+    return files
+
+
+def stored_folder(name: Any) -> str:
+    """Return the name of a folder that the catalog lists; one that no engine makes raises FormatError.
+
+    What is listed is read, copied by backups, and decides what is swept: it must lie inside of the engine.
+    """
+    if not isinstance(name, str) or not _LISTED.fullmatch(name):
+        raise FormatError(f"The catalog must list folders of its engine. Got {name!r:.80}: restore a backup.")
+    return name
 
 
 def write_rows(folder: Path, numbers: Int64Array, ids: Sequence[str]) -> None:
@@ -215,16 +263,26 @@ def sweep(engine: Path, listed: set[str]) -> list[str]:
 
 def stored_segments(connection: sqlite3.Connection) -> list[Segment]:
     """Return the segments that the catalog lists, in the order of their rows."""
-    parts: dict[int, dict[int, tuple[str, Any]]] = {}
+    parts: dict[int, dict[int, tuple[str, Files]]] = {}
     for s, m, folder, files in connection.execute("SELECT s, m, folder, files FROM parts"):
-        parts.setdefault(s, {})[m] = folder, json.loads(files)
-    rows = connection.execute("SELECT s, first, rows, folder, files FROM segments ORDER BY first").fetchall()
-    return [
-        Segment(s, first, count, folder, json.loads(files), parts.get(s, {})) for s, first, count, folder, files in rows
-    ]
+        parts.setdefault(s, {})[m] = stored_folder(folder), stored_files(files)
+    found = []
+    for s, first, count, folder, files, changes in connection.execute(
+        "SELECT s, first, rows, folder, files, changes FROM segments ORDER BY first"
+    ):
+        if METADATA not in parts.get(s, {}) or any(type(number) is not int for number in (s, first, count, changes)):
+            raise FormatError(f"The catalog must list whole segments. Got {folder!r:.80}: restore a backup.")
+        found.append(Segment(s, first, count, stored_folder(folder), stored_files(files), changes, parts[s]))
+    return found
 
 
-def to_merge(sizes: Sequence[tuple[int, int]], *, floor: int = FLUSH_ROWS) -> tuple[int, int] | None:
+def to_merge(
+    sizes: Sequence[tuple[int, int]],
+    *,
+    floor: int = FLUSH_ROWS,
+    sizes_bytes: Sequence[int] | None = None,
+    most_bytes: float = math.inf,
+) -> tuple[int, int] | None:
     """Return which neighboring segments to merge, from one place to another; None for none.
 
     Parameters
@@ -233,6 +291,11 @@ def to_merge(sizes: Sequence[tuple[int, int]], *, floor: int = FLUSH_ROWS) -> tu
         Of the segments, in order.
     floor : int
         Smaller segments count as of this size.
+    sizes_bytes : sequence of int, optional
+        The bytes of each.
+    most_bytes : float
+        How many bytes may be merged at a time. A segment of more than half of them is left as it is, unless too many of
+        its rows are deleted.
 
     Examples
     --------
@@ -240,7 +303,10 @@ def to_merge(sizes: Sequence[tuple[int, int]], *, floor: int = FLUSH_ROWS) -> tu
     (1, 9)
     >>> to_merge([(80_000, 80_000), (10_000, 7_000)]), to_merge([(80_000, 80_000), (10_000, 9_000)])
     ((1, 2), None)
+    >>> to_merge([(10_000, 10_000)] * 8, sizes_bytes=[5] * 8, most_bytes=16)
+    (0, 3)
     """
+    held = [0] * len(sizes) if sizes_bytes is None else list(sizes_bytes)
     for at, (rows, live) in enumerate(sizes):
         if rows - live > MOST_DELETED * rows:
             return at, at + 1
@@ -249,12 +315,42 @@ def to_merge(sizes: Sequence[tuple[int, int]], *, floor: int = FLUSH_ROWS) -> tu
         start = 0
         while start < len(tiers):
             end = start
-            while end < len(tiers) and tiers[end] <= tier:
+            while end < len(tiers) and tiers[end] <= tier and 2 * held[end] <= most_bytes:
                 end += 1
             if end - start >= TIER:
-                return start, end
+                return start, _fitting(held, start, end, most_bytes)
             start = end + 1
     return None
+
+
+def all_to_merge(
+    sizes: Sequence[tuple[int, int]], *, sizes_bytes: Sequence[int], most_bytes: float
+) -> tuple[int, int] | None:
+    """Return which neighbors to merge next so that as few segments as the bytes allow are left; None at the end.
+
+    Examples
+    --------
+    >>> all_to_merge([(9, 9)] * 3, sizes_bytes=[5] * 3, most_bytes=100)
+    (0, 3)
+    >>> all_to_merge([(9, 9), (9, 8)], sizes_bytes=[60, 60], most_bytes=100)
+    (1, 2)
+    """
+    start = 0
+    while start < len(sizes):
+        end = _fitting(sizes_bytes, start, len(sizes), most_bytes)
+        rows, live = sizes[start]
+        if end > start + 1 or rows > live:
+            return start, end
+        start += 1
+    return None
+
+
+def _fitting(held: Sequence[int], start: int, end: int, most_bytes: float) -> int:
+    """Return the last end, above `start`, up to which segments together have no more bytes."""
+    last = start + 1
+    while last < end and sum(held[start : last + 1]) <= most_bytes:
+        last += 1
+    return last
 
 
 def _tier(rows: int, floor: int) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from copy import copy
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
@@ -15,6 +16,7 @@ from vizsla.core.explanation import Explanation
 from vizsla.core.strings import Strings
 from vizsla.data.filter import Filter
 from vizsla.errors import InputError
+from vizsla.text.highlights import Highlighter
 from vizsla.typing import Int32Array
 
 if TYPE_CHECKING:
@@ -38,6 +40,7 @@ class StaticMember:
 
     def __init__(self, built: Retriever, last_item: int):
         self._part, self._last = built, last_item
+        self._served: tuple[tuple[int, int], ReindexedRetriever] | None = None
         self._lock = ForkLock()
 
     @property
@@ -60,9 +63,12 @@ class StaticMember:
         with self._lock:
             if last > self._last and self.takes_items:
                 self._take(since(self._last))
-                self._last = last
-            part = self._part
-        return ReindexedRetriever(part, items)
+                self._last, self._served = last, None
+            # Rows and deletions only grow: with the same last row and as many items, they are the same items.
+            key = last, len(items)
+            if self._served is None or self._served[0] != key:
+                self._served = key, ReindexedRetriever(self._part, items)
+            return self._served[1].over(items)
 
     def _take(self, new: Mapping[str, str]) -> None:
         """Take items that came or changed; a kind that cannot serves what it knows."""
@@ -101,6 +107,12 @@ class ReindexedRetriever(Retriever):
         """The catalog."""
         return self._items
 
+    def over(self, items: Strings) -> Self:
+        """Return it over a catalog of the same ids, whose metadata may differ."""
+        same = copy(self)
+        same._items = items
+        return same
+
     @property
     def nbytes(self) -> int:
         """Bytes of the retriever and of the numbers."""
@@ -133,6 +145,19 @@ class ReindexedRetriever(Retriever):
         if self._inner[item] < 0:
             raise InputError(f"`item` must be one that {self.part!r} was built of. Got a newer one: rebuild it first.")
         return self.part._explain(queries, int(self._inner[item]), self._filter(filter))
+
+    def _matches(self, queries: Queries, threads: int) -> Int32Array | None:
+        found = self.part._matches(queries, threads)
+        if found is None:
+            return None
+        moved = self._outer[found]
+        return np.sort(moved[moved >= 0])
+
+    def _steady_depth(self, filter: Filter | None) -> float:
+        return self.part._steady_depth(self._filter(filter))
+
+    def _highlighter(self, query: str) -> Highlighter | None:
+        return self.part._highlighter(query)
 
     def _filter(self, filter: Filter | None) -> Filter | None:
         if filter is None:

@@ -7,7 +7,7 @@ import json
 import os
 import sqlite3
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
@@ -31,10 +31,13 @@ from vizsla.engine.sources import (
 )
 from vizsla.errors import DataError, InputError, check_choice
 from vizsla.io.bad_lines import ON_ERROR, Reading
-from vizsla.io.documents import SPLITTERS, WORDS, FolderSource
+from vizsla.io.document_readers import READERS
+from vizsla.io.documents import NUMBERS, FolderSource
+from vizsla.io.duplicates import EXACT, with_digest
 from vizsla.io.fields import Fields
 from vizsla.io.files import found
 from vizsla.io.open import has_records
+from vizsla.io.passages import SIZE, PassageSizes
 from vizsla.io.readers import FORMATS, item_parts
 
 T = TypeVar("T")
@@ -43,8 +46,9 @@ BATCH = 1000
 """Items per transaction; a document is never divided among two."""
 GRAIN_NS, COARSE_GRAIN_NS = 50_000_000, 2_000_000_000
 """A file that changed so shortly before it was read may change again without another time: it is read once more."""
-OPTIONS = ("id", "text", "title", "meta", "format", "separator", "encoding", "passage_words", "overlap_words")
-KINDS = {"path": "text", "heading": "text", "line": "number"}
+SIZES = ("passage_size", "passage_overlap", "passage_min", "passage_unit")
+OPTIONS = ("id", "text", "title", "meta", "format", "separator", "encoding", *SIZES, "dedupe")
+KINDS = {"path": "text", "heading": "text", **dict.fromkeys(NUMBERS, "number")}
 """What the fields of a passage are, whatever the first document's headings look like."""
 READ, SAME, NEW, OTHER = "read", "unchanged", "added", "changed"
 
@@ -103,6 +107,11 @@ def sync_path(read: Store, store: Store, path: str | Path, reading: Mapping[str,
         raise InputError(f"`sync` must be given options of {', '.join(OPTIONS)}, on_error. Got {', '.join(unknown)}.")
     check_choice("format", reading.get("format"), [None, *FORMATS])
     check_choice("on_error", reading.get("on_error"), [None, *ON_ERROR])
+    if reading.get("dedupe") not in (None, EXACT):
+        raise InputError(
+            "`dedupe` must be 'exact' in an engine, whose documents change one by one: what nearly repeats another "
+            f"depends on all of them. Got {reading['dedupe']!r:.40}."
+        )
     place = Path(os.path.abspath(as_path(path)))  # noqa: PTH100 - a link that is moved on stays the same place
     check_unicode("path", str(place))
     if not place.exists():
@@ -114,7 +123,7 @@ def sync_path(read: Store, store: Store, path: str | Path, reading: Mapping[str,
     if place.is_dir():
         _check_folder(place)
         return run.documents()
-    is_document = reading.get("format") is None and place.suffix.lower() in SPLITTERS
+    is_document = reading.get("format") is None and place.suffix.lower() in READERS
     return run.documents() if is_document and not has_records(place, run.how) else run.rows()
 
 
@@ -134,15 +143,16 @@ class _Sync:
         self._reading = reading
         self.how = Reading(reading.get("encoding", "utf-8"), reading.get("on_error") or "raise")
         given = {name: reading[name] for name in OPTIONS if reading.get(name) is not None}
-        self._said = json.dumps(given, sort_keys=True, default=str)
+        self._said = json.dumps(given, sort_keys=True, default=_named)
         self._known = read(lambda connection: files_of(connection, self._root))
         self._counts = dict.fromkeys((NEW, OTHER, SAME, READ, "deleted"), 0)
         self._left_out = WarningLog()
 
     def documents(self) -> SyncReport:
         """Sync a folder of documents, or one document."""
-        words, overlap = self._reading.get("passage_words", WORDS), self._reading.get("overlap_words", 0)
-        source = FolderSource(self._place, how=self.how, words=words, overlap=overlap)
+        size, overlap, least, unit = (self._reading.get(name) for name in SIZES)
+        sizes = PassageSizes(SIZE if size is None else size, overlap or 0, least, unit or "words")
+        source = FolderSource(self._place, how=self.how, sizes=sizes)
         paths = {
             "" if path == self._place else path.relative_to(self._place).as_posix(): path for path in source.found.paths
         }
@@ -161,6 +171,9 @@ class _Sync:
         if count := source.found.left_out():
             self._left_out.add(count, f"files left out of {self._place}: {source.found.reasons()}")
         return self._report()
+
+    def _told_apart(self, items: Iterable[Item]) -> Iterable[Item]:
+        return with_digest(items) if self._reading.get("dedupe") == EXACT else items
 
     def _is_gone(self, path: str) -> bool:
         """Return whether a file that is not listed is no longer a document; it may be in a folder that is closed."""
@@ -200,7 +213,7 @@ class _Sync:
                     self._counts[SAME] += 1
                     yield Document(path, state, None)
                     continue
-                rows = rows_of(source.items_in(place, content))
+                rows = rows_of(self._told_apart(source.items_in(place, content)))
             except FileNotFoundError:  # since the folder was listed: the next sync deletes it
                 continue
             except (DataError, OSError) as error:
@@ -287,7 +300,7 @@ class _Sync:
                 repeated += 1
             first += len(batch)
             seen |= new.keys()
-            rows = rows_of(new.values())
+            rows = rows_of(self._told_apart(new.values()))
 
             def act(connection: sqlite3.Connection, rows: list[ItemRow] = rows) -> dict[str, int]:
                 return _store_rows(connection, note_file(connection, self._root, "", unsettled), rows)
@@ -308,6 +321,11 @@ class _Sync:
 
     def _report(self) -> SyncReport:
         return SyncReport(**self._counts, left_out=self._left_out.messages)
+
+
+def _named(unit: object) -> str:
+    """Name a function that counts tokens the same way in every process: by its name, and its encoder's fingerprint."""
+    return f"{getattr(unit, '__qualname__', unit)} {getattr(getattr(unit, '__self__', None), 'fingerprint', '')}"
 
 
 def _same_content(known: FileState, now: FileState) -> bool:

@@ -11,9 +11,8 @@ import numpy as np
 
 from vizsla.base.encoder import Encoder
 from vizsla.base.index_retriever import only_rows
-from vizsla.base.live_objects import Binding
 from vizsla.base.queries import Queries
-from vizsla.base.recipe import Recipe
+from vizsla.base.recipe import Binding, Recipe
 from vizsla.core.candidates import Candidates, PairScores, Stats
 from vizsla.core.explanation import Explanation
 from vizsla.data.filter import Filter

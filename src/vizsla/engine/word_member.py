@@ -27,6 +27,7 @@ from vizsla.engine.word_segments import (
 )
 from vizsla.errors import FormatError, InputError
 from vizsla.text.analyzers import Analyzer
+from vizsla.text.highlights import Highlighter, TermHighlighter
 from vizsla.typing import BoolArray, Float64Array, Int32Array, Int64Array, Uint8Array
 
 POSTING_BYTES = 6
@@ -110,6 +111,11 @@ class WordMember(LiveMember):
         write_segment(folder, merged(parts))
 
     @property
+    def segments(self) -> tuple[WordSegment, ...]:
+        """The segments as they are now."""
+        return tuple(self._segments)
+
+    @property
     def memory_bytes(self) -> int:
         """Bytes of the segments in memory."""
         return sum(segment.nbytes for segment in self._segments[self._stored :])
@@ -175,6 +181,8 @@ class WordView(LiveView):
         Those of this moment.
     """
 
+    finds_matches = True
+
     def __init__(self, member: WordMember, segments: Sequence[WordSegment]):
         self.analyzer, self.words = member.analyzer, member.words
         self.lists, self.counts = SegmentLists(segments), member.counts(segments)
@@ -218,6 +226,10 @@ class WordView(LiveView):
         """Score slots, in their order."""
         scores, read = self._scores(self._asked(queries), candidates.offsets, candidates.items, threads)
         return PairScores(scores, Stats(0.0, len(candidates.items), 0, read, read * POSTING_BYTES))
+
+    def highlighter(self, query: str) -> Highlighter:
+        """Return what finds words that stand for a term of the query."""
+        return TermHighlighter(self.analyzer, query)
 
     def _scored(self, asked: Asked, slot: int) -> float:
         return float(self._scores([asked], np.array([0, 1]), np.array([slot], np.int32), 1)[0][0])

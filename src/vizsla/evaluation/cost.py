@@ -129,7 +129,7 @@ def single_query_ms(
     seed : int
         Draws the sample, so that every system is timed on the same queries.
     """
-    if sample < 0:
+    if isinstance(sample, bool) or not isinstance(sample, int | np.integer) or sample < 0:
         raise InputError(f"`latency_queries` must be 0 or more. Got {sample!r}.")
     chosen = generator(seed).permutation(len(texts))[:sample].tolist()
     for row in chosen[:WARM_UP_QUERIES]:

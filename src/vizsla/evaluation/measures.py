@@ -74,8 +74,8 @@ class JudgedQueries:
 DEFAULT_MEASURES = ("nDCG@10", "R@10", "R@100", "RR@10")
 UNLIMITED_DEPTH = 1000
 """How deep a run goes for a measure without a cutoff, such as AP; the customary depth of TREC runs."""
-DEEPEST = 1_000_000
-_USUAL = "nDCG@10, R@100, RR@10, AP, P@5, Success@10"
+MAX_CUTOFF = 1_000_000
+_USUAL_MEASURES = "nDCG@10, R@100, RR@10, AP, P@5, Success@10"
 
 
 def ir_measures_module() -> ModuleType:
@@ -101,13 +101,13 @@ def parse_measure(measure: Any) -> Any:
     """
     library = ir_measures_module()
     if not isinstance(measure, str | library.Measure):
-        raise InputError(f"`measures` must be names of ir-measures, such as {_USUAL}. Got {measure!r}.")
+        raise InputError(f"`measures` must be names of ir-measures, such as {_USUAL_MEASURES}. Got {measure!r}.")
     try:
         parsed = library.parse_measure(measure)
     except NameError:
         raise InputError(f"`measures` must be names of ir-measures. Got {measure!r}: {_suggestion(measure)}") from None
     except ValueError:
-        raise InputError(f"`measures` must be written like {_USUAL}. Got {measure!r}.") from None
+        raise InputError(f"`measures` must be written like {_USUAL_MEASURES}. Got {measure!r}.") from None
     _check_parameters(parsed, measure)
     return parsed
 
@@ -122,11 +122,11 @@ def parse_measures(measures: str | Iterable[Any]) -> list[Any]:
     """
     library = ir_measures_module()
     if not isinstance(measures, str | library.Measure | Iterable) or getattr(measures, "ndim", 1) == 0:
-        raise InputError(f"`measures` must name measures, such as {_USUAL}. Got {type(measures).__name__}.")
+        raise InputError(f"`measures` must name measures, such as {_USUAL_MEASURES}. Got {type(measures).__name__}.")
     single = isinstance(measures, str | library.Measure)
     parsed = list(dict.fromkeys(map(parse_measure, [measures] if single else measures)))
     if not parsed:
-        raise InputError(f"`measures` must name at least one measure, such as {_USUAL}. Got none.")
+        raise InputError(f"`measures` must name at least one measure, such as {_USUAL_MEASURES}. Got none.")
     return parsed
 
 
@@ -154,8 +154,8 @@ def _check_parameters(measure: Any, asked: object) -> None:
     if wrong is not None:
         raise InputError(f"{measure.NAME} must have another {wrong}. Got {asked!r}: see the documents of ir-measures.")
     cutoff = measure.params.get("cutoff", 1)
-    if isinstance(cutoff, bool) or not 1 <= cutoff <= DEEPEST:
-        raise InputError(f"A measure's cutoff must be between 1 and {DEEPEST}. Got {asked!r}.")
+    if isinstance(cutoff, bool) or not 1 <= cutoff <= MAX_CUTOFF:
+        raise InputError(f"A measure's cutoff must be between 1 and {MAX_CUTOFF}. Got {asked!r}.")
 
 
 def _suggestion(text: str) -> str:
@@ -165,7 +165,7 @@ def _suggestion(text: str) -> str:
     asked = text[:length].lower()
     close = [asked] if asked in known else get_close_matches(asked, known, n=3, cutoff=0.5)
     if not close:
-        return f"use one such as {_USUAL}."
+        return f"use one such as {_USUAL_MEASURES}."
     return f"did you mean {' or '.join(dict.fromkeys(known[name] + text[length:] for name in close))}?"
 
 

@@ -155,10 +155,10 @@ def _tick(value: float) -> str:
 
 Place = tuple[float, float]
 Box = tuple[float, float, float, float]
-_POINT = 8.0  # half the side of the square, in pixels at 100 dpi, that a point keeps free
-_RINGS = (12.0, 24.0, 40.0, 60.0, 85.0, 115.0)
+_POINT_PIXELS = 8.0  # half the side of the square, in pixels at 100 dpi, that a point keeps free
+_LABEL_DISTANCES_PIXELS = (12.0, 24.0, 40.0, 60.0, 85.0, 115.0)
 _LEADER_FROM = 24.0  # a name this far from its point is joined to it by a line
-_DIRECTIONS = 16
+_LABEL_DIRECTIONS = 16
 
 
 def place_labels(
@@ -185,7 +185,7 @@ def place_labels(
     figure.draw_without_rendering()
     scale = figure.dpi / 100.0
     centers = [tuple(axes.transData.transform(point)) for point in points.values()]
-    taken: list[Box] = [_square(center, _POINT * scale) for center in centers]
+    taken: list[Box] = [_square(center, _POINT_PIXELS * scale) for center in centers]
     corners = [tuple(axes.transData.transform(corner)) for corner in avoid]
     taken += [_stroke(start, end, 2 * scale) for start, end in pairwise(corners)]
     frame = axes.get_window_extent().extents
@@ -210,8 +210,8 @@ def best_box(center: Place, size: Place, taken: Sequence[Box], frame: Box, scale
     (12.0, (62.0, 45.0, 82.0, 55.0))
     """
     best: tuple[float, float, Box] | None = None
-    for ring in _RINGS:
-        for direction in range(_DIRECTIONS):
+    for ring in _LABEL_DISTANCES_PIXELS:
+        for direction in range(_LABEL_DIRECTIONS):
             box = _beside(center, size, ring * scale, direction)
             covered = sum(_overlap(box, other) for other in taken) + _outside(box, frame)
             if covered == 0:
@@ -223,7 +223,7 @@ def best_box(center: Place, size: Place, taken: Sequence[Box], frame: Box, scale
 
 def _beside(center: Place, size: Place, radius: float, direction: int) -> Box:
     # Right, left, above, below before the slanted ones: 0, 8, 4, 12 of 16 first.
-    turn = (0, 8, 4, 12, 2, 6, 14, 10, 1, 15, 7, 9, 3, 5, 11, 13)[direction] * 2 * pi / _DIRECTIONS
+    turn = (0, 8, 4, 12, 2, 6, 14, 10, 1, 15, 7, 9, 3, 5, 11, 13)[direction] * 2 * pi / _LABEL_DIRECTIONS
     across, up = round(cos(turn), 9), round(sin(turn), 9)
     x = center[0] + across * (radius + size[0] / 2)
     y = center[1] + up * (radius + size[1] / 2)
@@ -291,7 +291,7 @@ COSTS = {
     "model_calls": ("model calls", "model calls a query"),
 }
 
-MOST_INSIDE = 4
+MAX_NAMES_INSIDE = 4
 """Curves whose names find room inside the axes."""
 
 
@@ -397,7 +397,7 @@ def plot_curves(
         flat = [point for points in curves.values() for point in points]
         scale_axes(drawing.axes, [x for x, _ in flat], [quality for _, quality in flat], cost=cost)
         describe_axes(drawing.axes, xlabel, ylabel, title, cost=cost)
-        if len(curves) > MOST_INSIDE:
+        if len(curves) > MAX_NAMES_INSIDE:
             drawing.legend_below()
         elif len(curves) > 1:
             drawing.axes.legend(frameon=False, loc="best")
@@ -478,7 +478,7 @@ def _frontier(points: Sequence[tuple[float, float]]) -> tuple[list[float], list[
     return costs, qualities
 
 
-BEST = (1, 10, 100)
+MARKED_RANKS = (1, 10, 100)
 
 
 @validate_args
@@ -512,7 +512,7 @@ def plot_estimates(trace: Trace, exact: NDArray[Any] | Candidates, path: str | P
         if len(trace.items):
             _draw_scored(drawing, trace)
         ranked = np.sort(scores[~np.isnan(scores)])[::-1]
-        for best in (best for best in BEST if best <= len(ranked) and np.isfinite(ranked[best - 1])):
+        for best in (best for best in MARKED_RANKS if best <= len(ranked) and np.isfinite(ranked[best - 1])):
             _mark(axes, float(ranked[best - 1]), f"top {best}")
         axes.set(xlabel="exact score", ylabel="estimate", title=title)
         axes.legend(frameon=False, loc="upper left")

@@ -11,7 +11,7 @@ from vizsla.base.retriever import Retriever
 from vizsla.core.validation import is_iterable
 from vizsla.errors import InputError, check_choice
 from vizsla.evaluation.evaluate import Evaluation, evaluate
-from vizsla.evaluation.measures import DEFAULT_MEASURES, JudgedSplits
+from vizsla.evaluation.measures import DEFAULT_MEASURES, JudgedSplits, parse_measures
 from vizsla.evaluation.report import COST_HEADER, cost_cells, json_text, measure_cell, print_report, write_text
 
 
@@ -135,7 +135,7 @@ def sweep(
     pairs = systems.items() if isinstance(systems, Mapping) else systems
     if not is_iterable(pairs):
         raise _not_systems(pairs)
-    asked = measures if isinstance(measures, str) else tuple(measures)
+    asked = parse_measures(measures)
     made = {
         value: evaluate(retriever, dataset, split, asked, name=f"{setting} {value:g}", **options)
         for value, retriever in map(_system, progress(pairs, what=f"sweeping over {setting}"))

@@ -92,7 +92,7 @@ def _chosen(count: int, right: set[int], items: int, random: np.random.Generator
     return np.sort(np.concatenate([np.array(sorted(right), np.int64), random.permutation(others)[:more]]))
 
 
-LOSS = 0.01
+MAX_RECALL_LOSS = 0.01
 """How much recall may fall unless told otherwise: one query in a hundred."""
 
 
@@ -157,7 +157,7 @@ def check_quantization(
     *,
     relevant: Sequence[Sequence[int]] | None = None,
     depth: int = 10,
-    most_loss: float = LOSS,
+    most_loss: float = MAX_RECALL_LOSS,
 ) -> QuantizationCheck:
     """Let both encoders search the same items for the same queries; each searches what it encoded itself.
 

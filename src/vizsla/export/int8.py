@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from vizsla._internal.lazy import import_extra
 from vizsla.encoders.onnx import MODEL, SETTINGS, TOKENIZER, OnnxEncoder
 from vizsla.encoders.persistence import own_files
-from vizsla.export.checks import LOSS, QuantizationCheck, check_quantization
+from vizsla.export.checks import MAX_RECALL_LOSS, QuantizationCheck, check_quantization
 from vizsla.io.atomic import writing_folder
 from vizsla.typing import Float32Array
 
@@ -24,13 +24,13 @@ from vizsla.typing import Float32Array
 # numbers, and an outlier anywhere costs precision everywhere. Here each token's values are divided by their own
 # largest.
 
-PREFIX = "vizsla_int8_"
+NODE_PREFIX = "vizsla_int8_"
 CONSTANTS = {
     "one": np.float32(1), "least": np.float32(1e-30), "step": np.float32(1 / 127), "middle": np.uint8(128),
     "last_axis": np.array([-1], np.int64),
 }  # fmt: skip
 """A row of zeros has a scale too; values lie between -127 and 127, and are stored around 128."""
-CONTRIBUTED = "com.microsoft"
+CONTRIB_DOMAIN = "com.microsoft"
 
 
 class Int8Matrix(NamedTuple):
@@ -77,13 +77,18 @@ def _quantize(onnx: Any, model: Any, *, per_channel: bool) -> None:
             rounded.add(given)
             nodes += _rounding(onnx, given, _opset(model))
         nodes += _product(onnx, given, name, made)
-        if PREFIX + name not in stored:
+        if NODE_PREFIX + name not in stored:
             int8 = int8_matrix(arrays.to_array(stored[name]), per_channel=per_channel)
-            more = arrays.from_array(int8.numbers, PREFIX + name), arrays.from_array(int8.scales, f"{PREFIX}{name}_by")
+            more = (
+                arrays.from_array(int8.numbers, NODE_PREFIX + name),
+                arrays.from_array(int8.scales, f"{NODE_PREFIX}{name}_by"),
+            )
             graph.initializer.extend(more)
-            stored[PREFIX + name] = more[0]
+            stored[NODE_PREFIX + name] = more[0]
     if rounded:
-        graph.initializer.extend(arrays.from_array(np.array(value), PREFIX + key) for key, value in CONSTANTS.items())
+        graph.initializer.extend(
+            arrays.from_array(np.array(value), NODE_PREFIX + key) for key, value in CONSTANTS.items()
+        )
         _know_contributed(onnx, model)
     _replace(graph.node, nodes)
     _replace(graph.initializer, list(_needed(graph)))
@@ -96,24 +101,30 @@ def _has_matrix(node: Any, stored: dict[str, Any]) -> bool:
 
 def _rounding(onnx: Any, given: str, opset: int) -> Iterator[Any]:
     """Yield what divides each row by its largest value, and rounds it to whole numbers around 128."""
-    node, own = onnx.helper.make_node, PREFIX + given
+    node, own = onnx.helper.make_node, NODE_PREFIX + given
     yield node("Abs", [given], [own + "_abs"])
     if opset < 18:  # axes were an attribute
         yield node("ReduceMax", [own + "_abs"], [own + "_highest"], axes=[-1], keepdims=1)
     else:
-        yield node("ReduceMax", [own + "_abs", PREFIX + "last_axis"], [own + "_highest"], keepdims=1)
-    yield node("Max", [own + "_highest", PREFIX + "least"], [own + "_positive"])
-    yield node("Mul", [own + "_positive", PREFIX + "step"], [own + "_scale"])
+        yield node("ReduceMax", [own + "_abs", NODE_PREFIX + "last_axis"], [own + "_highest"], keepdims=1)
+    yield node("Max", [own + "_highest", NODE_PREFIX + "least"], [own + "_positive"])
+    yield node("Mul", [own + "_positive", NODE_PREFIX + "step"], [own + "_scale"])
     yield node("Div", [given, own + "_scale"], [own + "_divided"])
-    yield node("QuantizeLinear", [own + "_divided", PREFIX + "one", PREFIX + "middle"], [own + "_whole"])
+    yield node("QuantizeLinear", [own + "_divided", NODE_PREFIX + "one", NODE_PREFIX + "middle"], [own + "_whole"])
 
 
 def _product(onnx: Any, given: str, matrix: str, made: str) -> Iterator[Any]:
     """Yield the product of whole numbers, times the matrix's scales and each row's."""
-    node, own = onnx.helper.make_node, PREFIX + given
-    parts = [own + "_whole", PREFIX + matrix, PREFIX + "one", f"{PREFIX}{matrix}_by", PREFIX + "middle"]
-    yield node("MatMulIntegerToFloat", parts, [f"{PREFIX}{made}_columns"], domain=CONTRIBUTED)
-    yield node("Mul", [f"{PREFIX}{made}_columns", own + "_scale"], [made])
+    node, own = onnx.helper.make_node, NODE_PREFIX + given
+    parts = [
+        own + "_whole",
+        NODE_PREFIX + matrix,
+        NODE_PREFIX + "one",
+        f"{NODE_PREFIX}{matrix}_by",
+        NODE_PREFIX + "middle",
+    ]
+    yield node("MatMulIntegerToFloat", parts, [f"{NODE_PREFIX}{made}_columns"], domain=CONTRIB_DOMAIN)
+    yield node("Mul", [f"{NODE_PREFIX}{made}_columns", own + "_scale"], [made])
 
 
 def _opset(model: Any) -> int:
@@ -121,8 +132,8 @@ def _opset(model: Any) -> int:
 
 
 def _know_contributed(onnx: Any, model: Any) -> None:
-    if all(each.domain != CONTRIBUTED for each in model.opset_import):
-        model.opset_import.append(onnx.helper.make_opsetid(CONTRIBUTED, 1))
+    if all(each.domain != CONTRIB_DOMAIN for each in model.opset_import):
+        model.opset_import.append(onnx.helper.make_opsetid(CONTRIB_DOMAIN, 1))
 
 
 def _needed(graph: Any) -> Iterator[Any]:
@@ -146,7 +157,7 @@ def quantize(
     *,
     relevant: Sequence[Sequence[int]] | None = None,
     depth: int = 10,
-    most_loss: float = LOSS,
+    most_loss: float = MAX_RECALL_LOSS,
     per_channel: bool = True,
     overwrite: bool = False,
 ) -> tuple[OnnxEncoder, QuantizationCheck]:

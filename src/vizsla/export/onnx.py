@@ -25,7 +25,7 @@ from vizsla.typing import Uint8Array
 if TYPE_CHECKING:
     from vizsla.learning.torch_vocabulary import VocabularyModel
 
-INPUTS = ("input_ids", "attention_mask", "token_type_ids")
+MODEL_INPUTS = ("input_ids", "attention_mask", "token_type_ids")
 
 
 def export_onnx(
@@ -91,7 +91,7 @@ def write_traced(
     torch = import_extra("torch", "Exporting to ONNX", "neural")
     before = inner.config._attn_implementation
     inner.set_attn_implementation("eager")  # the others take short cuts that depend on the traced mask
-    names = [name for name in INPUTS if name != "token_type_ids" or hasattr(inner.config, "type_vocab_size")]
+    names = [name for name in MODEL_INPUTS if name != "token_type_ids" or hasattr(inner.config, "type_vocab_size")]
     device = next(inner.parameters()).device
     mask = torch.tensor([[1] * 8, [1] * 5 + [0] * 3], device=device)
     example = tuple({"input_ids": mask, "attention_mask": mask}.get(name, mask * 0) for name in names)

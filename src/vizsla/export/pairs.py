@@ -16,7 +16,7 @@ from vizsla.encoders.onnx import MODEL, TOKENIZER
 from vizsla.encoders.persistence import PAIR_SETTINGS as SETTINGS
 from vizsla.encoders.persistence import own_files
 from vizsla.errors import InputError
-from vizsla.export.checks import LOSS, QuantizationCheck, recall_of
+from vizsla.export.checks import MAX_RECALL_LOSS, QuantizationCheck, recall_of
 from vizsla.export.int8 import quantize_file
 from vizsla.export.onnx import write_tokenizer, write_traced
 from vizsla.io.atomic import writing_folder
@@ -28,7 +28,7 @@ from vizsla.scorers.pair_models import OnnxPairModel, PairModel, PairSettings, T
 # so all others were computed for nothing: three quarters of that layer's products.
 
 TOKEN_AXIS = 1
-PREFIX = "vizsla_chosen_"
+NODE_PREFIX = "vizsla_chosen_"
 TOKEN_BY_TOKEN = {"Erf", "Relu", "Sigmoid", "Sqrt", "Tanh", "Add", "Div", "Mul", "Pow", "Sub"}
 """With numbers, rows of numbers, or other states of the same tokens."""
 
@@ -75,15 +75,15 @@ class _Graph:
         states = node.input[:1] if self._is_choice(node) else self._states(node)
         for name in states:
             if name not in self.chosen:
-                self.chosen[name] = PREFIX + name
-                yield self.onnx.helper.make_node("Gather", [name, self.index], [PREFIX + name], axis=TOKEN_AXIS)
+                self.chosen[name] = NODE_PREFIX + name
+                yield self.onnx.helper.make_node("Gather", [name, self.index], [NODE_PREFIX + name], axis=TOKEN_AXIS)
         if self._is_choice(node):
             yield self.onnx.helper.make_node("Identity", [self.chosen[states[0]]], list(node.output))
             return
         again = type(node)()
         again.CopyFrom(node)
         again.input[:] = [self.chosen[given] if given in states else given for given in node.input]
-        self.chosen[node.output[0]] = again.output[0] = PREFIX + node.output[0]
+        self.chosen[node.output[0]] = again.output[0] = NODE_PREFIX + node.output[0]
         yield again
 
     def _moved(self, outputs: set[str]) -> set[int]:
@@ -172,7 +172,7 @@ def quantize_pair_model(
     *,
     relevant: Sequence[Sequence[int]] | None = None,
     depth: int = 10,
-    most_loss: float = LOSS,
+    most_loss: float = MAX_RECALL_LOSS,
     overwrite: bool = False,
 ) -> tuple[OnnxPairModel, QuantizationCheck]:
     """Write an int8 twin, let both order the candidates of held-out queries, and keep it if it holds.

@@ -20,7 +20,7 @@ from vizsla.indexes.vectors import ItemVectors, blocks
 
 R = TypeVar("R", bound=np.generic)
 T = TypeVar("T", bound=np.generic)
-TURN = 256
+QUERIES_PER_CALL = 256
 """Queries that Faiss answers without a look up."""
 
 
@@ -102,7 +102,7 @@ def selector(filter: Filter) -> Any:
 
 
 def in_threads(
-    search: Callable[[NDArray[R]], NDArray[T]], rows: NDArray[R], threads: int, *, turn: int = TURN
+    search: Callable[[NDArray[R]], NDArray[T]], rows: NDArray[R], threads: int, *, turn: int = QUERIES_PER_CALL
 ) -> NDArray[T]:
     """Answer rows in so many threads of our own, each with a Faiss of one thread.
 

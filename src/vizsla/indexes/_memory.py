@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-LINE = 64
+CACHE_LINE_BYTES = 64
 """Bytes of a line: what a register of AVX-512 loads. One that lies across two lines costs two loads."""
 
 T = TypeVar("T", bound=np.generic)
@@ -19,12 +19,12 @@ def zeros_in_lines(shape: tuple[int, ...], dtype: DTypeLike) -> NDArray[Any]:
 
     Examples
     --------
-    >>> zeros_in_lines((3, 2), np.float32).ctypes.data % LINE
+    >>> zeros_in_lines((3, 2), np.float32).ctypes.data % CACHE_LINE_BYTES
     0
     """
     size = int(np.prod(shape)) * np.dtype(dtype).itemsize
-    room = np.zeros(size + LINE, np.uint8)
-    first = -room.ctypes.data % LINE
+    room = np.zeros(size + CACHE_LINE_BYTES, np.uint8)
+    first = -room.ctypes.data % CACHE_LINE_BYTES
     return room[first : first + size].view(dtype).reshape(shape)
 
 
@@ -34,10 +34,10 @@ def aligned(array: NDArray[T]) -> NDArray[T]:
     Examples
     --------
     >>> numbers = zeros_in_lines((4,), np.float32)
-    >>> aligned(numbers) is numbers, aligned(numbers[1:]).ctypes.data % LINE
+    >>> aligned(numbers) is numbers, aligned(numbers[1:]).ctypes.data % CACHE_LINE_BYTES
     (True, 0)
     """
-    if array.flags.c_contiguous and array.ctypes.data % LINE == 0:
+    if array.flags.c_contiguous and array.ctypes.data % CACHE_LINE_BYTES == 0:
         return array
     copy: NDArray[T] = zeros_in_lines(array.shape, array.dtype)
     copy[...] = array

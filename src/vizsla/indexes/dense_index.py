@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 class DenseIndex(Index):
     """Inner products with what is kept of item vectors: the vectors themselves, or codes for them."""
 
+    takes_items: ClassVar[bool] = False
+    """Whether items can be added by `with_items` and removed by `without_items`, without training."""
+
     @property
     @abstractmethod
     def options(self) -> dict[str, Any]:
@@ -33,6 +36,17 @@ class DenseIndex(Index):
     @abstractmethod
     def take(self, items: NDArray[Any] | slice) -> Float32Array:
         """Return these items' vectors, as far as they are kept, in float32."""
+
+    def with_items(self, vectors: Any, *, threads: int = 1) -> Self:
+        """Return an index that also holds these vectors, after its own items; nothing is trained."""
+        self._stay()
+
+    def without_items(self, items: NDArray[Any]) -> Self:
+        """Return an index without the items of these numbers; those after them move up."""
+        self._stay()
+
+    def _stay(self) -> NoReturn:
+        raise InputError(f"The items of an index of kind {self.kind!r} must stay as they are: build it anew.")
 
     def explain(self, row: Float32Array, item: int) -> tuple[str, list[Explanation]]:
         """Return what was compared with the query, and the shares of the score where there are some to tell."""

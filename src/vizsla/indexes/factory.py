@@ -10,7 +10,7 @@ from typing import Any
 from vizsla.errors import InputError, check_choice
 from vizsla.indexes.dense_index import DenseIndex
 
-DENSE = {
+DENSE_MODULES = {
     "flat": "vizsla.indexes.flat:FlatIndex",
     "hnsw": "vizsla.indexes.hnsw:HnswIndex",
     "ivf": "vizsla.indexes.ivf:IvfIndex",
@@ -29,8 +29,8 @@ def make_index(kind: str, vectors: Any, **options: Any) -> DenseIndex:
     >>> len(make_index("flat", [[1.0, 0.0]], storage="float16"))
     1
     """
-    check_choice("index", kind, list(DENSE))
-    module, _, name = DENSE[kind].partition(":")
+    check_choice("index", kind, list(DENSE_MODULES))
+    module, _, name = DENSE_MODULES[kind].partition(":")
     build = getattr(importlib.import_module(module), name).build
     known = _options(build)
     for option in options:

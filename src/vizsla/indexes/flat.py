@@ -9,9 +9,10 @@ from numpy.typing import NDArray
 
 from vizsla import _native
 from vizsla.core.candidates import Candidates, Stats
+from vizsla.core.validation import as_array
 from vizsla.data.filter import Filter
 from vizsla.errors import FormatError, InputError
-from vizsla.indexes._memory import zeros_in_lines
+from vizsla.indexes._memory import aligned, zeros_in_lines
 from vizsla.indexes.dense_index import StoredIndex
 from vizsla.indexes.vectors import ItemVectors, blocks
 from vizsla.typing import BoolArray, Float32Array, Int32Array, Int64Array
@@ -61,9 +62,9 @@ def flat_search(
     )
 
 
-LANES = 16
+ROW_LANES = 16
 """A row is filled up with zeros to a multiple of this."""
-FILES = ("guard_codes", "guard_scales", "guard_errors")
+PREFILTER_ARRAYS = ("guard_codes", "guard_scales", "guard_errors")
 
 
 class Int8Prefilter:
@@ -90,8 +91,8 @@ class Int8Prefilter:
 
     def __init__(self, codes: NDArray[np.int8], scales: Float32Array, errors: Float32Array):
         self.codes, self.scales, self.errors = codes, scales, errors
-        if codes.ndim != 2 or codes.dtype != np.int8 or codes.shape[1] % LANES or not codes.flags.c_contiguous:
-            wanted = f"int8, items × a multiple of {LANES}"
+        if codes.ndim != 2 or codes.dtype != np.int8 or codes.shape[1] % ROW_LANES or not codes.flags.c_contiguous:
+            wanted = f"int8, items × a multiple of {ROW_LANES}"
             raise InputError(f"The guard's codes must be {wanted}. Got {codes.dtype} of shape {codes.shape}.")
         for name, part in (("scales", scales), ("errors", errors)):
             if part.shape != (len(codes),) or not (np.isfinite(part).all() and (part >= 0).all()):
@@ -102,7 +103,7 @@ class Int8Prefilter:
         """Make bytes of stored vectors."""
         if vectors.storage == "int8":
             raise InputError("`guarded` must be False for storage 'int8'. Got True: its rows are bytes already.")
-        count, width = len(vectors), -(-vectors.dim // LANES) * LANES
+        count, width = len(vectors), -(-vectors.dim // ROW_LANES) * ROW_LANES
         codes = zeros_in_lines((count, width), np.int8)
         scales, errors = np.zeros(count, np.float32), np.zeros(count, np.float32)
         for start, end in blocks(count, vectors.dim, size=1 << 20):
@@ -121,6 +122,16 @@ class Int8Prefilter:
         """Bytes of the arrays."""
         return int(self.codes.nbytes + self.scales.nbytes + self.errors.nbytes)
 
+    def joined(self, other: Int8Prefilter) -> Self:
+        """Return the rows of both, one's after the other's."""
+        codes = aligned(np.concatenate([self.codes, other.codes]))
+        scales, errors = np.append(self.scales, other.scales), np.append(self.errors, other.errors)
+        return type(self)(codes, scales, errors)
+
+    def kept(self, numbers: NDArray[Any]) -> Self:
+        """Return the rows with these numbers."""
+        return type(self)(aligned(self.codes[numbers]), self.scales[numbers], self.errors[numbers])
+
     def search(
         self, queries: Float32Array, vectors: ItemVectors, k: int, numbers: Int32Array | None, threads: int
     ) -> Found:
@@ -134,26 +145,26 @@ class Int8Prefilter:
 
     def write(self, writer: ArtifactWriter) -> None:
         """Store the arrays among an artifact's files."""
-        writer.array(FILES[0], self.codes)
-        writer.array(FILES[1], self.scales)
-        writer.array(FILES[2], self.errors)
+        writer.array(PREFILTER_ARRAYS[0], self.codes)
+        writer.array(PREFILTER_ARRAYS[1], self.scales)
+        writer.array(PREFILTER_ARRAYS[2], self.errors)
 
     @classmethod
     def read(cls, reader: ArtifactReader) -> Self | None:
         """Read what `write` stored; None where nothing is."""
-        if f"{FILES[0]}.npy" not in reader.manifest.files:
+        if f"{PREFILTER_ARRAYS[0]}.npy" not in reader.manifest.files:
             return None
-        codes = reader.array(FILES[0], np.int8, ndim=2)
+        codes = reader.array(PREFILTER_ARRAYS[0], np.int8, ndim=2)
         try:
-            return cls(codes, *(reader.array(name, np.float32) for name in FILES[1:]))
+            return cls(codes, *(reader.array(name, np.float32) for name in PREFILTER_ARRAYS[1:]))
         except InputError as error:
-            raise FormatError(f"{reader.path / FILES[0]}.npy: {error}") from error
+            raise FormatError(f"{reader.path / PREFILTER_ARRAYS[0]}.npy: {error}") from error
 
 
-FEW = 2
+MAX_PREFILTERED_QUERIES = 2
 """Queries that a guard answers, one after the other; more share a pass over the vectors, which is then as fast."""
 
-STREAMED = 0.3
+MIN_STREAMED_SHARE = 0.3
 """Where a filter allows more of the items, one query reads all vectors: in a row they come faster than every third."""
 
 
@@ -170,11 +181,12 @@ class FlatIndex(StoredIndex):
     """
 
     kind = "flat"
+    takes_items = True
 
     def __init__(self, vectors: ItemVectors, guard: Int8Prefilter | None = None):
         super().__init__(vectors)
         self.guard = guard
-        wanted = len(vectors), -(-vectors.dim // LANES) * LANES
+        wanted = len(vectors), -(-vectors.dim // ROW_LANES) * ROW_LANES
         if guard is not None and guard.codes.shape != wanted:
             raise InputError(f"`guard` must be over {len(vectors)} × {vectors.dim} numbers. Got {guard.codes.shape}.")
 
@@ -197,6 +209,24 @@ class FlatIndex(StoredIndex):
         stored = ItemVectors.of(vectors, storage=storage)
         return cls(stored, Int8Prefilter.of(stored) if guarded else None)
 
+    def with_items(self, vectors: Any, *, threads: int = 1) -> Self:
+        """Return an index that also holds these vectors, after its own items; bytes keep the ranges they were made for.
+
+        Examples
+        --------
+        >>> len(FlatIndex.build([[1.0, 0.0]]).with_items([[0.0, 1.0], [2.0, 0.0]]))
+        3
+        """
+        stored, guard = self.stored.joined(vectors), self.guard
+        if guard is not None:
+            guard = guard.joined(Int8Prefilter.of(ItemVectors(stored.rows[len(self) :])))
+        return type(self)(stored, guard)
+
+    def without_items(self, items: NDArray[Any]) -> Self:
+        """Return an index without the items of these numbers; those after them move up."""
+        kept = np.delete(np.arange(len(self)), as_array("items", items, np.int64))
+        return type(self)(self.stored.kept(kept), None if self.guard is None else self.guard.kept(kept))
+
     @property
     def nbytes(self) -> int:
         """Bytes of the stored vectors and of their guard."""
@@ -208,11 +238,11 @@ class FlatIndex(StoredIndex):
         return super().options | ({"guarded": True} if self.guard is not None else {})
 
     def _search(self, rows: Float32Array, k: int, filter: Filter | None, threads: int) -> Candidates:
-        if self.guard is not None and 0 < len(rows) <= FEW:
+        if self.guard is not None and 0 < len(rows) <= MAX_PREFILTERED_QUERIES:
             return self._guarded(self.guard, rows, k, None if filter is None else filter.numbers, threads)
         if filter is None:
             found, count = flat_search(rows, self.stored, k, threads=threads), len(self)
-        elif len(rows) == 1 and filter.count > STREAMED * len(self):
+        elif len(rows) == 1 and filter.count > MIN_STREAMED_SHARE * len(self):
             found, count = flat_search(rows, self.stored, k, flags=filter.mask, threads=threads), len(self)
         else:
             found, count = flat_search(rows, self.stored, k, filter.numbers, threads=threads), filter.count

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from vizsla.artifacts.reader import ArtifactReader
     from vizsla.artifacts.writer import ArtifactWriter
 
-LEAST_LINKS, MOST_LINKS = 2, 512
+MIN_LINKS, MAX_LINKS = 2, 512
 """With one link an item the levels would never end."""
 
 
@@ -54,7 +54,7 @@ class HnswGraph:
     """
 
     def __init__(self, m: int, ef_construction: int, levels: Int32Array, neighbors: Int32Array, entry: int):
-        self.m = check_whole("M", m, MOST_LINKS, least=LEAST_LINKS)
+        self.m = check_whole("M", m, MAX_LINKS, least=MIN_LINKS)
         self.ef_construction = check_whole("ef_construction", ef_construction, 1 << 20)
         self.levels, self.neighbors, self.entry = levels, neighbors, entry
         self._places = _places(m)
@@ -141,10 +141,10 @@ def _places(m: int) -> NDArray[np.int64]:
     return places
 
 
-MOST_EF = 1 << 20
+MAX_EF = 1 << 20
 SPARE_VIEW = 0.6
 """The part of a view that can be spared when a mask forbids some of it: half the items cost 1.4 times the view."""
-SCANNED = 1.5
+SCAN_SPEEDUP = 1.5
 """Items that a scan reads in the time in which a walk looks at one neighbor of one item in view: rows in a line come
 faster from memory than rows here and there. Measured on squad-sent: a walk scores 0.6 M items for each in view, a scan
 is 2.5 times as fast an item."""
@@ -160,7 +160,7 @@ class HnswSearch(ApproximateIndex):
         """Take the graph, and the items as Faiss holds them."""
         if len(graph.levels) != len(self):
             raise InputError(f"`graph` must be over {len(self)} items. Got one over {len(graph.levels)}.")
-        self.graph, self.ef = graph, check_whole("ef", ef, MOST_EF)
+        self.graph, self.ef = graph, check_whole("ef", ef, MAX_EF)
         self._storage = storage  # Faiss looks at it where it lies
         self._faiss = graph.to_faiss(storage)
         self._kept: tuple[int, Any] | None = None
@@ -179,7 +179,7 @@ class HnswSearch(ApproximateIndex):
     def with_effort(self, effort: int) -> Self:
         """Return the same index, sharing all arrays, that keeps so many items in view when it searches."""
         other = copy(self)
-        other.ef = check_whole("effort", effort, MOST_EF)
+        other.ef = check_whole("effort", effort, MAX_EF)
         return other
 
     def _propose(self, rows: Float32Array, k: int, filter: Filter | None, threads: int) -> NDArray[np.int64]:
@@ -214,10 +214,10 @@ class HnswSearch(ApproximateIndex):
     def _pays(self, k: int, reachable: int) -> bool:
         if reachable == len(self):
             return reachable <= self.ef
-        return reachable <= SCANNED * self.graph.m * self._view(k, reachable)
+        return reachable <= SCAN_SPEEDUP * self.graph.m * self._view(k, reachable)
 
 
-BLOCK = 1 << 17
+NUMBERS_PER_ADD = 1 << 17
 """Numbers handed to Faiss at once: what bounds the memory, and how long Ctrl-C waits."""
 
 
@@ -283,10 +283,10 @@ class HnswIndex(HnswSearch, ApproximateStoredIndex):
 
         stored = ItemVectors.of(vectors, storage=storage)
         below = empty_storage(stored)
-        built = faiss.IndexHNSW(below, check_whole("M", M, MOST_LINKS, least=LEAST_LINKS))
-        built.hnsw.efConstruction = check_whole("ef_construction", ef_construction, MOST_EF)
+        built = faiss.IndexHNSW(below, check_whole("M", M, MAX_LINKS, least=MIN_LINKS))
+        built.hnsw.efConstruction = check_whole("ef_construction", ef_construction, MAX_EF)
         count = bounded(check_positive("threads", threads), len(stored))
-        for start, end in progress(blocks(len(stored), stored.dim, size=BLOCK), what="linking"):
+        for start, end in progress(blocks(len(stored), stored.dim, size=NUMBERS_PER_ADD), what="linking"):
             rows = np.ascontiguousarray(stored.take(slice(start, end)))
             with_faiss_threads(partial(built.add, rows), count)
         graph = HnswGraph.from_faiss(built, M, ef_construction)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from vizsla.base.encoder import Rows
     from vizsla.core.sparse import Matrix
 
-MOST_SHARE = 0.25
+MAX_COPIED_SHARE = 0.25
 """Filters that allow more of the items stay masks: half a copy of an index is no small thing to keep."""
 
 
@@ -51,7 +51,7 @@ class FilteredPostings:
 
     def search(self, index: InvertedIndex, filter: Filter, rows: SparseRows, k: int, threads: int) -> Candidates:
         """Return the best `k` of the items that the filter allows."""
-        if self.own is None and self.read > index.postings and filter.count <= MOST_SHARE * len(index):
+        if self.own is None and self.read > index.postings and filter.count <= MAX_COPIED_SHARE * len(index):
             self.own = index.restricted(filter.numbers)
         if self.own is not None:
             return self.own._search(rows, k, None, threads, filter.numbers)
@@ -214,6 +214,20 @@ class InvertedIndex(Index):
         priorities = self._priorities if len(self._priorities) else self._postings.priorities()
         return type(self)(len(numbers), *lists, absent=self._absent, priorities=priorities)
 
+    def find(self, term: int, item: int) -> tuple[int, float] | None:
+        """Return the place of a posting and its impact; None where the item lacks the term.
+
+        Examples
+        --------
+        >>> from scipy.sparse import csr_array
+        >>> index = InvertedIndex.build(csr_array([[1, 0, 2], [3, 1, 0]]))
+        >>> index.find(0, 1), index.find(1, 0)
+        ((1, 3.0), None)
+        """
+        begin, end = int(self._offsets[term]), int(self._offsets[term + 1])
+        at = begin + int(np.searchsorted(self._items[begin:end], item))
+        return (at, float(self._impacts[at])) if at < end and self._items[at] == item else None
+
     def scores(self, queries: Rows | Matrix, candidates: Candidates, *, threads: int = 1) -> PairScores:
         """Score the given items for every row, in their order."""
         rows = self._query_rows(queries)
@@ -225,6 +239,13 @@ class InvertedIndex(Index):
             raise InputError(f"Queries and candidates must be sound. Got others: {_reason(error)}.") from error
         stats = Stats(0.0, len(candidates.items), 0, read, read * POSTING_BYTES)
         return PairScores(np.frombuffer(scores, np.float32), stats)
+
+    def matches(self, queries: Rows | Matrix) -> Int32Array:
+        """Return the items that share a term with the one row."""
+        rows, held = self._query_rows(queries), np.zeros(len(self), np.bool_)
+        for term in rows.columns[rows.values != 0].tolist():
+            held[self._items[self._offsets[term] : self._offsets[term + 1]]] = True
+        return np.flatnonzero(held).astype(np.int32)
 
     def native_cursor(self, queries: Rows | Matrix) -> _native.CursorSource:
         """Return the queries with this index as a native sum takes them."""

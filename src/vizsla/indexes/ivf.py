@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from vizsla.artifacts.reader import ArtifactReader
     from vizsla.artifacts.writer import ArtifactWriter
 
-SAMPLE = 256
+VECTORS_PER_CENTER = 256
 """Vectors a center that k-means learns from: more hardly move it."""
-LARGEST = 1e15
+MAX_KMEANS_VALUE = 1e15
 """Of the numbers that k-means learns from as they are."""
-ASKED, DEPTH = 400, 100
+MAX_QUERIES_SAMPLED, MEASURED_DEPTH = 400, 100
 """How many items are asked as queries, and how many neighbors of each are looked for, to choose the probes."""
 
 
@@ -36,10 +36,10 @@ def spherical_centers(vectors: ItemVectors, count: int, *, rounds: int, seed: in
 
     if not len(vectors):
         return np.ones((1, vectors.dim), np.float32)
-    chosen = generator(seed).permutation(len(vectors))[: count * SAMPLE]
+    chosen = generator(seed).permutation(len(vectors))[: count * VECTORS_PER_CENTER]
     sample = _bearable(vectors.take(np.sort(chosen)))
     settings = {"niter": rounds, "seed": faiss_seed(seed) + 1, "spherical": True, "min_points_per_centroid": 1}
-    means = faiss.Kmeans(vectors.dim, count, max_points_per_centroid=SAMPLE, **settings)
+    means = faiss.Kmeans(vectors.dim, count, max_points_per_centroid=VECTORS_PER_CENTER, **settings)
     with faiss_threads(1):
         means.train(np.ascontiguousarray(sample))
     centers: Float32Array = np.ascontiguousarray(means.centroids, np.float32)
@@ -49,7 +49,7 @@ def spherical_centers(vectors: ItemVectors, count: int, *, rounds: int, seed: in
 def _bearable(sample: Float32Array) -> Float32Array:
     """Return vectors in the same directions whose sums fit float32: where they do not, Faiss ends the process."""
     largest = float(np.abs(sample).max(initial=0.0))
-    return sample if largest < LARGEST else sample / np.float32(largest)
+    return sample if largest < MAX_KMEANS_VALUE else sample / np.float32(largest)
 
 
 def assigned(vectors: ItemVectors, centers: Float32Array) -> Int32Array:
@@ -70,8 +70,8 @@ def enough_probes(vectors: ItemVectors, centers: Float32Array, lists: Int32Array
     check_range("recall", recall, 0.0, 1.0)
     if not len(vectors):
         return 1
-    chosen = np.sort(generator(seed).permutation(len(vectors))[:ASKED]).astype(np.int32)
-    queries, depth = vectors.take(chosen), min(DEPTH + 1, len(vectors))
+    chosen = np.sort(generator(seed).permutation(len(vectors))[:MAX_QUERIES_SAMPLED]).astype(np.int32)
+    queries, depth = vectors.take(chosen), min(MEASURED_DEPTH + 1, len(vectors))
     found = flat_search(queries, vectors, depth).items.reshape(-1, depth)
     order = flat_search(queries, ItemVectors.of(centers), len(centers)).items.reshape(-1, len(centers))
     places = np.empty_like(order)
@@ -81,7 +81,7 @@ def enough_probes(vectors: ItemVectors, centers: Float32Array, lists: Int32Array
     return int(needed[min(len(needed) - 1, int(np.ceil(recall * len(needed))) - 1)]) if len(needed) else 1
 
 
-MOST_LISTS = 1 << 24
+MAX_LISTS = 1 << 24
 
 
 class Lists(NamedTuple):
@@ -96,7 +96,7 @@ class Lists(NamedTuple):
         cls, stored: ItemVectors, lists: int | None, probes: int | None, *, recall: float, rounds: int, seed: int
     ) -> Self:
         """Find centers, four times the square root of the number of items unless given, and enough probes."""
-        wanted = int(4 * len(stored) ** 0.5) if lists is None else check_whole("lists", lists, MOST_LISTS)
+        wanted = int(4 * len(stored) ** 0.5) if lists is None else check_whole("lists", lists, MAX_LISTS)
         count = max(1, min(wanted, len(stored)))
         centers = spherical_centers(stored, count, rounds=check_whole("rounds", rounds, 10_000), seed=seed)
         members = assigned(stored, centers)
@@ -120,12 +120,12 @@ class IvfSearch(ApproximateIndex):
     def _take_lists(self, lists: Lists, dim: int) -> None:
         """Check and take them."""
         centers, members = lists.centers, lists.members
-        if centers.shape[1] != dim or not 1 <= len(centers) <= MOST_LISTS:
+        if centers.shape[1] != dim or not 1 <= len(centers) <= MAX_LISTS:
             raise InputError(f"`centers` must be some rows of {dim} numbers. Got shape {centers.shape}.")
         if members.shape != (len(self),) or (len(members) and not 0 <= members.min() <= members.max() < len(centers)):
             raise InputError(f"`lists` must be {len(self)} numbers below {len(centers)}. Got others.")
         self.centers, self.lists = ItemVectors.of(centers), members
-        self.probes = check_whole("probes", lists.probes, MOST_LISTS)
+        self.probes = check_whole("probes", lists.probes, MAX_LISTS)
 
     @property
     def options(self) -> dict[str, Any]:
@@ -141,7 +141,7 @@ class IvfSearch(ApproximateIndex):
     def with_effort(self, effort: int) -> Self:
         """Return the same index, sharing all arrays, that reads so many lists when it searches."""
         other = copy(self)
-        other.probes = check_whole("effort", effort, MOST_LISTS)
+        other.probes = check_whole("effort", effort, MAX_LISTS)
         return other
 
     def _propose(self, rows: Float32Array, k: int, filter: Filter | None, threads: int) -> NDArray[np.int64]:

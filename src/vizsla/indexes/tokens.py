@@ -13,7 +13,7 @@ from vizsla.core.candidates import Candidates, PairScores, Stats
 from vizsla.core.sparse import SparseRows
 from vizsla.data.filter import Filter
 from vizsla.errors import InputError, check_positive
-from vizsla.typing import BoolArray, Float32Array
+from vizsla.typing import BoolArray, Float32Array, Int32Array
 
 if TYPE_CHECKING:
     from vizsla.artifacts.reader import ArtifactReader
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from vizsla.base.encoder import Rows
     from vizsla.core.sparse import Matrix
 
-ARRAYS = {
+SEGMENT_ARRAYS = {
     "items": np.int32,
     "token_offsets": np.int64,
     "data_offsets": np.int64,
@@ -30,7 +30,7 @@ ARRAYS = {
     "data": np.uint16,
 }
 """What a segment is made of, and of which type; `native/postings/bag_blocks.hpp` says what they mean."""
-OFFSETS = ("token_offsets", "data_offsets")
+OFFSET_ARRAYS = ("token_offsets", "data_offsets")
 
 
 class TokenSegment:
@@ -39,7 +39,7 @@ class TokenSegment:
     Parameters
     ----------
     arrays : dict of arrays
-        By the names of `ARRAYS`.
+        By the names of `SEGMENT_ARRAYS`.
     width : int
         The number of tokens.
     """
@@ -48,7 +48,7 @@ class TokenSegment:
         self.arrays, self.width = arrays, width
         try:
             checked: Any = _native.BagSegment
-            self.native: _native.BagSegment = checked(*(arrays[name] for name in ARRAYS), width)
+            self.native: _native.BagSegment = checked(*(arrays[name] for name in SEGMENT_ARRAYS), width)
         except (ValueError, TypeError) as error:
             reason = "an array is of the wrong type" if isinstance(error, TypeError) else str(error)
             raise InputError(f"The lists must be sound. Got others: {reason}.") from error
@@ -64,20 +64,22 @@ class TokenSegment:
             made = _native.bag_build(rows.offsets, rows.columns, rows.width)
         except (ValueError, TypeError) as error:
             raise InputError(f"The rows must be sound. Got others: {error}.") from error
-        return cls(dict(zip(ARRAYS, made, strict=True)), rows.width)
+        return cls(dict(zip(SEGMENT_ARRAYS, made, strict=True)), rows.width)
 
     @classmethod
     def joined(cls, segments: list[Self], width: int) -> Self:
         """Return one segment with the blocks of all, as they are."""
         if len(segments) == 1 and segments[0].width == width:
             return segments[0]
-        arrays = {name: _joined([one.arrays[name] for one in segments], name, kind) for name, kind in ARRAYS.items()}
+        arrays = {
+            name: _joined([one.arrays[name] for one in segments], name, kind) for name, kind in SEGMENT_ARRAYS.items()
+        }
         return cls(arrays, width)
 
     @classmethod
     def read(cls, reader: ArtifactReader, width: int) -> Self:
         """Read the arrays from an artifact."""
-        return cls({name: reader.array(name, kind) for name, kind in ARRAYS.items()}, width)
+        return cls({name: reader.array(name, kind) for name, kind in SEGMENT_ARRAYS.items()}, width)
 
     def __len__(self) -> int:
         return self.native.items
@@ -94,7 +96,7 @@ class TokenSegment:
 
 
 def _joined(parts: list[NDArray[Any]], name: str, kind: Any) -> NDArray[Any]:
-    if name not in OFFSETS:
+    if name not in OFFSET_ARRAYS:
         return np.concatenate([np.zeros(0, kind), *parts])
     starts = np.cumsum([0, *(int(part[-1]) for part in parts)])
     pairs = zip(parts, starts.tolist(), strict=False)
@@ -102,7 +104,7 @@ def _joined(parts: list[NDArray[Any]], name: str, kind: Any) -> NDArray[Any]:
 
 
 POSTING_BYTES = 2
-SMALL = 65_536
+MAX_SMALL_SEGMENT_ITEMS = 65_536
 """Segments with fewer items are merged when another comes that is not much smaller: there are only ever a few."""
 
 
@@ -192,7 +194,7 @@ class TokenIndex(Index):
         (3, 3, [2, 1])
         """
         segments, new = list(self.segments), TokenSegment.of(rows)
-        while segments and len(segments[-1]) < SMALL and len(segments[-1]) <= 4 * len(new):
+        while segments and len(segments[-1]) < MAX_SMALL_SEGMENT_ITEMS and len(segments[-1]) <= 4 * len(new):
             new = TokenSegment.of(SparseRows.stacked([segments.pop().rows(), new.rows()], rows.width))
         return type(self)([*segments, new], norms, rows.width)
 
@@ -236,6 +238,10 @@ class TokenIndex(Index):
         stats = Stats(0.0, len(candidates.items), 0, read, read * POSTING_BYTES)
         return PairScores(np.frombuffer(scores, np.float32), stats)
 
+    def matches(self, queries: Rows | Matrix) -> Int32Array:
+        """Return the items that share a token with the one row."""
+        return np.sort(self.search(queries, max(1, len(self))).items)
+
     def _query_rows(self, queries: Rows | Matrix) -> SparseRows:
         rows = queries if type(queries) is SparseRows else SparseRows.of(queries, name="queries")
         if rows.width != self.dim:
@@ -245,7 +251,7 @@ class TokenIndex(Index):
     def _write(self, writer: ArtifactWriter) -> None:
         whole = TokenSegment.joined(self.segments, self.dim)
         writer.parameters(tokens=self.dim)
-        for name in ARRAYS:
+        for name in SEGMENT_ARRAYS:
             writer.array(name, whole.arrays[name])
         writer.array("norms", self.norms)
 

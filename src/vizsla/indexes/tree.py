@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from vizsla.core.sparse import Matrix
 
 TRANSFORMS = ("l1-hinge", "l2-hinge", "l3-hinge", "l4-hinge", "l5-hinge", "sigmoid", "none")
-WEIGHTS = {"float32": 4, "int16": 2, "int8": 1}
-LARGEST = {"int16": 32767, "int8": 127}
+WEIGHT_BYTES = {"float32": 4, "int16": 2, "int8": 1}
+MAX_QUANTIZED = {"int16": 32767, "int8": 127}
 
 
 class NodeWeights(NamedTuple):
@@ -104,12 +104,12 @@ class TreeIndex(Index):
         beam: int = 10,
     ):
         check_choice("transform", transform, TRANSFORMS)
-        check_choice("weights", weights, list(WEIGHTS))
+        check_choice("weights", weights, list(WEIGHT_BYTES))
         self.layers = [layer._replace(buckets=_on_cache_lines(layer.buckets)) for layer in layers]
         self.leaf_items = items
         self._dim, self.bias, self.transform, self.weights = dim, float(bias), transform, weights
         self.beam = check_positive("beam", beam)
-        self.posting_bytes = 1 + WEIGHTS[weights]
+        self.posting_bytes = 1 + WEIGHT_BYTES[weights]
         self._tree = _native.Tree(self.layers, items, weights, transform, dim, self.bias)
 
     @classmethod
@@ -136,7 +136,7 @@ class TreeIndex(Index):
         matchers : sequence of NodeWeights
             A layer each.
         """
-        check_choice("weights", weights, list(WEIGHTS))
+        check_choice("weights", weights, list(WEIGHT_BYTES))
         layers = [Layer.build(*layer, weights) for layer in zip(child_offsets, matchers, strict=True)]
         return cls(layers, items, dim=dim, bias=bias, transform=transform, weights=weights, beam=beam)
 
@@ -316,7 +316,7 @@ class TreeIndex(Index):
 
 
 MAX_LAYERS = 64
-LINE = 64
+CACHE_LINE_BYTES = 64
 _LAYER_TYPES = {
     "child_offsets": np.int32,
     "bucket_offsets": np.int64,
@@ -329,19 +329,19 @@ _LAYER_TYPES = {
 
 def _on_cache_lines(buckets: NDArray[np.uint32]) -> NDArray[np.uint32]:
     """Return the buckets so that each lies on one cache line, as it does in a mapped file: search is 1.4 × faster."""
-    if buckets.ctypes.data % LINE == 0:
+    if buckets.ctypes.data % CACHE_LINE_BYTES == 0:
         return buckets
-    room = np.empty(len(buckets) + LINE // 4, dtype=np.uint32)
-    first = -room.ctypes.data % LINE // 4
+    room = np.empty(len(buckets) + CACHE_LINE_BYTES // 4, dtype=np.uint32)
+    first = -room.ctypes.data % CACHE_LINE_BYTES // 4
     aligned = room[first : first + len(buckets)]
     aligned[:] = buckets
     return aligned
 
 
-SLOTS = 8
-EMPTY = np.uint32(0x7FFFFFFF)
+SLOTS_PER_BUCKET = 8
+EMPTY_SLOT = np.uint32(0x7FFFFFFF)
 """Also what is left of a feature's word without the mark of its bucket."""
-TYPES = {"float32": np.float32, "int16": np.int16, "int8": np.int8}
+WEIGHT_DTYPES = {"float32": np.float32, "int16": np.int16, "int8": np.int8}
 
 
 def layer_matchers(index: TreeIndex, number: int) -> NodeWeights:
@@ -364,7 +364,7 @@ def node_matcher(index: TreeIndex, number: int, node: int) -> tuple[NDArray[np.i
     """Return the ascending features of one node's matcher, and their weights."""
     layer = index.layers[number]
     chunk = int(np.searchsorted(layer.child_offsets, node, side="right")) - 1
-    entries = _entries(_chunk_alone(layer, chunk, 1 + WEIGHTS[index.weights]), index.weights, index.dim)
+    entries = _entries(_chunk_alone(layer, chunk, 1 + WEIGHT_BYTES[index.weights]), index.weights, index.dim)
     mine = np.flatnonzero(entries.children == node - layer.child_offsets[chunk])
     order = np.argsort(entries.features[mine])
     return entries.features[mine][order], entries.values[mine][order]
@@ -382,11 +382,11 @@ def _entries(layer: Layer, weights: str, dim: int) -> _Entries:
     chunk_of_row, features, firsts, counts = _rows(layer, dim)
     rows = np.repeat(np.arange(len(counts)), counts)
     within = np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts, counts)
-    chunks, width = chunk_of_row[rows], WEIGHTS[weights]
+    chunks, width = chunk_of_row[rows], WEIGHT_BYTES[weights]
     begins = ((layer.entry_offsets[chunk_of_row] + firsts) * (1 + width))[rows]
     children = layer.entries[begins + counts[rows] * width + within]
     raw = layer.entries[(begins + within * width)[:, None] + np.arange(width)]
-    values = raw.view(TYPES[weights]).ravel().astype(np.float32) * layer.factors[chunks]
+    values = raw.view(WEIGHT_DTYPES[weights]).ravel().astype(np.float32) * layer.factors[chunks]
     sound = children < np.diff(layer.child_offsets)[chunks]
     return _Entries(chunks[sound], features[rows][sound], children[sound], values[sound])
 
@@ -397,11 +397,11 @@ def _rows(layer: Layer, dim: int) -> tuple[NDArray[np.int64], NDArray[np.int32],
     As in search, what a damaged file claims beyond its bounds is left out: features above the bias, which is `dim`,
     rows that lead out of their chunk, and rows that together have more entries than the chunk.
     """
-    words = layer.buckets.reshape(-1, 2, SLOTS)
-    features = words[:, 0] & EMPTY
+    words = layer.buckets.reshape(-1, 2, SLOTS_PER_BUCKET)
+    features = words[:, 0] & EMPTY_SLOT
     taken = features <= dim
     chunks = row_numbers(layer.bucket_offsets)
-    chunk_of_row = np.repeat(chunks, SLOTS).reshape(-1, SLOTS)[taken]
+    chunk_of_row = np.repeat(chunks, SLOTS_PER_BUCKET).reshape(-1, SLOTS_PER_BUCKET)[taken]
     places = words[:, 1][taken].astype(np.int64)
     firsts, counts = places >> 8, (places & 0xFF) + 1
     room = np.diff(layer.entry_offsets)
@@ -424,7 +424,7 @@ def _running(counts: NDArray[np.int64], groups: NDArray[np.int64]) -> NDArray[np
 
 
 def _chunk_alone(layer: Layer, chunk: int, entry_bytes: int) -> Layer:
-    buckets = slice(*(layer.bucket_offsets[chunk : chunk + 2] * 2 * SLOTS).tolist())
+    buckets = slice(*(layer.bucket_offsets[chunk : chunk + 2] * 2 * SLOTS_PER_BUCKET).tolist())
     first, last = layer.entry_offsets[chunk : chunk + 2].tolist()
     return Layer(
         layer.child_offsets[chunk : chunk + 2] - layer.child_offsets[chunk],

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from vizsla.artifacts.writer import ArtifactWriter
 
 STORAGES = ("float32", "float16", "int8")
-MOST_ITEMS = 2**31 - 1
-BLOCK = 1 << 22
+MAX_ITEMS = 2**31 - 1
+NUMBERS_PER_BLOCK = 1 << 22
 """Numbers decoded at once while building: what bounds the memory, never the result."""
 
 
@@ -113,6 +113,31 @@ class ItemVectors:
             return np.asarray(picked, np.float32)
         return decoded(picked, self.low, self.step)
 
+    def joined(self, vectors: Any) -> Self:
+        """Return these rows and more after them, stored alike; bytes keep their ranges, at whose ends others are cut.
+
+        Examples
+        --------
+        >>> stored = ItemVectors.of([[0.0], [255.0]], storage="int8").joined([[100.2], [900.0]])
+        >>> stored.rows.ravel().tolist()
+        [0, 255, 100, 255]
+        """
+        more = as_array("vectors", vectors, np.float32)
+        if more.ndim != 2 or more.shape[1] != self.dim:
+            raise InputError(f"`vectors` must have {self.dim} columns. Got shape {more.shape}.")
+        if self.low is not None and self.span is not None:
+            if not np.isfinite(more).all():
+                raise InputError("The vectors must hold finite numbers. Got NaN or infinity.")
+            return type(self)(
+                np.concatenate([self.rows, _codes(more, self.low, self.span)]), low=self.low, span=self.span
+            )
+        new = type(self).of(more, storage=self.storage)
+        return type(self)(np.concatenate([self.rows, new.rows]), longest=max(self.longest, new.longest))
+
+    def kept(self, numbers: NDArray[Any]) -> Self:
+        """Return the rows with these numbers, stored alike."""
+        return type(self)(self.rows[numbers], low=self.low, span=self.span)
+
     def write(self, writer: ArtifactWriter) -> None:
         """Store the rows among an artifact's files."""
         writer.parameters(storage=self.storage, longest=self.longest)
@@ -137,8 +162,8 @@ class ItemVectors:
     def _check(self) -> None:
         if self.rows.ndim != 2 or self.rows.dtype not in (np.float32, np.float16, np.uint8):
             raise InputError(f"`rows` must be a matrix of float32, float16 or uint8. Got {self.rows.dtype}.")
-        if not self.dim or len(self) > MOST_ITEMS:
-            wanted = f"at least 1 column and at most {MOST_ITEMS} rows"
+        if not self.dim or len(self) > MAX_ITEMS:
+            wanted = f"at least 1 column and at most {MAX_ITEMS} rows"
             raise InputError(f"`vectors` must have {wanted}. Got shape {self.rows.shape}.")
         codec = (self.low, self.span)
         if self.rows.dtype == np.uint8:
@@ -157,7 +182,7 @@ class ItemVectors:
         return float(np.sqrt(longest))
 
 
-def blocks(count: int, width: int, *, size: int = BLOCK) -> list[tuple[int, int]]:
+def blocks(count: int, width: int, *, size: int = NUMBERS_PER_BLOCK) -> list[tuple[int, int]]:
     """Return where each block of rows begins and ends, so that a block holds about `size` numbers.
 
     Examples
@@ -187,12 +212,17 @@ def _quantized(rows: NDArray[Any]) -> tuple[NDArray[np.uint8], Float32Array, Flo
     if not len(rows):
         low, high = np.zeros_like(low), np.zeros_like(high)
     span = high - low
+    return _codes(rows, low, span), low, span
+
+
+def _codes(rows: NDArray[Any], low: Float32Array, span: Float32Array) -> NDArray[np.uint8]:
+    """Return the byte of every number; one outside of the range of its dimension gets that of the nearer end."""
     step = np.where(span > 0, span / np.float32(255), np.float32(1))
     codes = np.empty(rows.shape, np.uint8)
     for start, end in blocks(*rows.shape):
         places = (np.asarray(rows[start:end], np.float32) - low) / step
         codes[start:end] = np.clip(np.floor(places), 0, 255)
-    return codes, low, span
+    return codes
 
 
 def pair_dots(queries: Float32Array, rows: NDArray[np.int64], vectors: ItemVectors, items: Int32Array) -> Float32Array:

@@ -58,11 +58,11 @@ def _known(encoding: str) -> str:
     return {"utf-8-sig": "utf-8", "iso8859-1": "latin-1"}.get(info.name, info.name)
 
 
-STRICT = Reading()
+STRICT_READING = Reading()
 
 
 WAY_OUT = 'Or leave out what cannot be read: on_error="skip".'
-NAMED = 5
+MAX_LINES_NAMED = 5
 """With "warn", so many of a source's unreadable lines are named one by one; the count tells the rest."""
 
 
@@ -116,7 +116,7 @@ class Refusals:
         if self._how.rejected is not None:
             data = raw.encode(self._how.encoding, "replace") if isinstance(raw, str) else raw
             self._how.rejected.write(data.rstrip(b"\r\n") + b"\n")
-        if self._how.on_error == "warn" and len(self._told) < NAMED:
+        if self._how.on_error == "warn" and len(self._told) < MAX_LINES_NAMED:
             warnings.warn(str(error), DatasetWarning, stacklevel=user_stacklevel())
 
 

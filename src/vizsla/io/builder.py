@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from vizsla.core.catalog import Item, Query, details_of
+from vizsla.core.catalog import NO_METADATA, Item, Query, details_of
 from vizsla.core.strings import Strings
 from vizsla.core.validation import WarningLog, check_listed, is_iterable
 from vizsla.data.dataset import Dataset
@@ -24,7 +24,7 @@ from vizsla.io.records import ListSource, Records, Source, StringsSource, scan
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-MOST_REPORTED = 10
+MAX_FIELDS_NAMED = 10
 """Fields of the metadata that a warning names one by one."""
 
 
@@ -48,17 +48,18 @@ def assemble(
     dangling: str = "warn",
     meta: Meta = None,
     keep_texts: bool = False,
+    columns: Mapping[str, str] = NO_METADATA,
 ) -> Dataset:
     """Read every part once, check that they fit together, and return the dataset.
 
     Without queries, the query column of the clicks holds texts: the distinct texts become the queries, and their
     ids are numbers in order of appearance. What is known of items besides their texts goes with their ids, if `meta`
-    is not empty; texts do if `keep_texts`.
+    is not empty; texts do if `keep_texts`. `columns` says what those columns are that the user named.
     """
     check_choice("on_error", on_error, ON_ERROR)
     check_choice("dangling", dangling, ["raise", "warn"])
     tally, skips = WarningLog(), on_error != "raise"
-    items = _items(parts, tally, skips=skips, meta=meta, keep_texts=keep_texts)
+    items = _items(parts, tally, skips=skips, meta=meta, keep_texts=keep_texts, columns=columns)
     known = _known_queries(parts, tally, skips=skips)
     pairs, clicks, events = None, None, None
     if parts.clicks is not None:
@@ -73,17 +74,19 @@ def assemble(
     )
 
 
-def _items(parts: Parts, tally: WarningLog, *, skips: bool, meta: Meta, keep_texts: bool) -> Records[Item]:
+def _items(
+    parts: Parts, tally: WarningLog, *, skips: bool, meta: Meta, keep_texts: bool, columns: Mapping[str, str]
+) -> Records[Item]:
     """Read the items once, and let their ids carry what else is known of them."""
     names, kinds = named_meta(meta)
     wanted = names is None or len(names) > 0
     collector = DetailsCollector(named=names is not None, metadata=wanted, keep_texts=keep_texts, kinds=kinds)
     note = collector.add_all if wanted or keep_texts else None
     records = scan(parts.items, tally, what="item", skips=skips, texts=parts.texts, note=note)
-    described = records.described(collector.details())
+    described = records.described(collector.details(), columns)
     details = details_of(described.ids)
     _report_metadata(details, tally)
-    for name, (count, kind) in islice(collector.left_out.items(), MOST_REPORTED):
+    for name, (count, kind) in islice(collector.left_out.items(), MAX_FIELDS_NAMED):
         advice = "" if names is not None else ": name the field in `meta` to keep it"
         tally.add(count, f"values of {name!r:.60} that are left out, such as one of type {kind}{advice}")
     held = {name.lower() for name in (details.columns if details is not None else ())}
@@ -96,10 +99,10 @@ def _items(parts: Parts, tally: WarningLog, *, skips: bool, meta: Meta, keep_tex
 def _report_metadata(details: ItemMetadata | None, tally: WarningLog) -> None:
     """Count the values that do not parse as their column's kind."""
     odd = {} if details is None else details.unparsed()
-    for name, (kind, count, example) in islice(odd.items(), MOST_REPORTED):
+    for name, (kind, count, example) in islice(odd.items(), MAX_FIELDS_NAMED):
         tally.add(count, f"values of {name!r} that are no {kind}, such as {example!r:.60}: they count as missing")
-    rest = sum(count for _, count, _ in islice(odd.values(), MOST_REPORTED, None))
-    tally.add(rest, f"such values of {len(odd) - MOST_REPORTED} other fields: they count as missing")
+    rest = sum(count for _, count, _ in islice(odd.values(), MAX_FIELDS_NAMED, None))
+    tally.add(rest, f"such values of {len(odd) - MAX_FIELDS_NAMED} other fields: they count as missing")
 
 
 def _known_queries(parts: Parts, tally: WarningLog, *, skips: bool) -> Records[Query] | None:

@@ -1,294 +1,102 @@
-"""Folders of text and Markdown documents, split into sections and passages."""
+"""Folders of documents, read once and divided into passages."""
 
 from __future__ import annotations
 
 import os
 import re
+import tempfile
+from array import array
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator
-from html.parser import HTMLParser
+from collections.abc import Collection, Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 from vizsla.core.catalog import Item
-from vizsla.core.validation import WarningLog
-from vizsla.errors import DataError, InputError, check_positive
-from vizsla.io.bad_lines import STRICT, Reading, Refusals
-from vizsla.io.files import VARIABLE, Line, max_document_bytes
+from vizsla.core.validation import WarningLog, as_path, validate_args
+from vizsla.errors import DataError, InputError
+from vizsla.io.bad_lines import STRICT_READING, Reading, Refusals
+from vizsla.io.document_readers import CODE_TYPES, READERS
+from vizsla.io.files import RECORD_SIZE_VARIABLE, Line, max_document_bytes
+from vizsla.io.passages import DEFAULT_SIZES, ParsedDocument, PassageSizes, passages
 
 
-class Section(NamedTuple):
-    """A heading and the paragraphs under it, up to the next heading.
+def types() -> str:
+    """Name the types of documents that are read."""
+    code = set(CODE_TYPES.split())
+    return ", ".join([*(suffix for suffix in READERS if suffix not in code), "source code"])
 
-    Attributes
+
+@validate_args
+def read_document(path: str | Path, *, encoding: str = "utf-8") -> ParsedDocument:
+    """Read one document: its whole text, the parent of its passages, and its headings.
+
+    The `start` and `end` of a passage's metadata are positions in this text.
+
+    Parameters
     ----------
-    heading : str
-        The heading; empty before the first one.
-    trail : tuple of str
-        The headings above it and itself, from the outermost.
-    paragraphs : tuple of str
-        What stands under it.
-    line : int
-        Where it begins.
+    path : path
+        A file of a type that is read.
+    encoding : str
+        Of a text file.
+
+    Returns
+    -------
+    ParsedDocument
+        With `text` and `headings`.
     """
-
-    heading: str
-    trail: tuple[str, ...]
-    paragraphs: tuple[str, ...]
-    line: int
+    return parsed(as_path(path), file_content(as_path(path)), Reading(encoding))
 
 
-# Neighbors in a pattern never take the same character: one that no line fits is then refused in a single pass.
-_HEADING = re.compile(r" {0,3}(#{1,6})\s(.*)")
-_UNDERLINE = re.compile(r" {0,3}(=+|-+)\s*")
-_FENCE = re.compile(r" {0,3}(```+|~~~+)")
+def file_content(path: Path) -> bytes:
+    """Return the bytes of a document; one that is too long or cannot be read raises."""
+    try:
+        with path.open("rb") as file:
+            content = file.read(max_document_bytes() + 1)
+    except OSError as error:
+        problem = f"the file cannot be read ({error.strerror})."
+        raise DataError(problem, path=path, remedy="Check its permissions.") from None
+    if len(content) > max_document_bytes():
+        problem = f"the document has more than {max_document_bytes() >> 20} MB."
+        raise DataError(problem, path=path, remedy=f"Split it, or allow more with {RECORD_SIZE_VARIABLE}.")
+    return content
 
 
-class _Outline:
-    """Collects sections while a document is read."""
-
-    def __init__(self) -> None:
-        self.sections: list[Section] = []
-        self._trail: dict[int, str] = {}
-        self._heading, self._line = "", 1
-        self._paragraphs: list[str] = []
-        self._words: list[str] = []
-
-    def heading(self, level: int, text: str, line: int) -> None:
-        self.end()
-        self._trail = {depth: name for depth, name in self._trail.items() if depth < level} | {level: text}
-        self._heading, self._line = text, line
-
-    def words(self, text: str) -> None:
-        self._words.append(text)
-
-    def paragraph(self) -> None:
-        text = "\n".join(self._words).strip()
-        if text:
-            self._paragraphs.append(text)
-        self._words = []
-
-    def end(self) -> None:
-        self.paragraph()
-        if self._paragraphs or self._heading:
-            trail = tuple(self._trail[depth] for depth in sorted(self._trail))
-            self.sections.append(Section(self._heading, trail, tuple(self._paragraphs), self._line))
-        self._paragraphs = []
+def parsed(path: Path, content: bytes, how: Reading) -> ParsedDocument:
+    """Return the document of a file with this content; one that cannot be read raises a DataError with its path."""
+    reader = READERS.get(path.suffix.lower())
+    if reader is None:
+        raise InputError(f"`path` must be a document of a type that is read ({types()}). Got {path}.")
+    given = content if reader.binary else _decoded(path, content, how)
+    try:
+        found = reader.read(given)
+    except ValueError as error:  # a DataError too, which does not know the path
+        problem = (
+            error.problem if isinstance(error, DataError) else f"the reader of {path.suffix} failed: {error!s:.100}"
+        )
+        remedy = error.remedy if isinstance(error, DataError) else ""
+        raise DataError(problem, path=path, remedy=remedy) from None
+    document = ParsedDocument(found) if isinstance(found, str) else found
+    if "\0" in document.text:
+        raise DataError("the text has a NUL character.", path=path, remedy="Leave it out in the reader.")
+    return document
 
 
-def markdown_sections(text: str) -> list[Section]:
-    """Return the sections of a Markdown document; what stands in a fence of code is no heading.
-
-    Examples
-    --------
-    >>> [(s.trail, s.paragraphs) for s in markdown_sections("Hello.\\n\\n# Fig\\nSweet.\\n\\n## Tree\\nTall.")]
-    [((), ('Hello.',)), (('Fig',), ('Sweet.',)), (('Fig', 'Tree'), ('Tall.',))]
-    """
-    outline, fence, before = _Outline(), "", ""
-    lines = _without_front_matter(text.splitlines())
-    for number, line in enumerate(lines, 1):
-        mark = _FENCE.match(line)
-        found = None if fence else _HEADING.fullmatch(line)
-        if mark and (not fence or line.strip().startswith(fence)):
-            fence = "" if fence else mark[1]
-            outline.words(line)
-        elif found and (heading := found[2].strip().rstrip("#").strip()):
-            outline.heading(len(found[1]), heading, number)
-        elif not fence and before.strip() and (under := _UNDERLINE.fullmatch(line)) and len(outline._words) == 1:
-            outline._words.clear()
-            outline.heading(1 if under[1][0] == "=" else 2, before.strip(), number - 1)
-        elif fence or line.strip():
-            outline.words(line)
-        else:
-            outline.paragraph()
-        before = "" if fence else line
-    outline.end()
-    return outline.sections
+def _decoded(path: Path, content: bytes, how: Reading) -> str:
+    encoding = "utf-8-sig" if how.encoding == "utf-8" else how.encoding
+    try:
+        text = content.decode(encoding)
+    except UnicodeError as error:
+        start = getattr(error, "start", 0)
+        line = bytes(getattr(error, "object", b""))[:start].count(b"\n") + 1
+        problem = f"the line is not {how.encoding} ({getattr(error, 'reason', error)})."
+        raise DataError(problem, path=path, line=line, remedy="Name its encoding.") from None
+    if "\0" in text:
+        line = text[: text.index("\0")].count("\n") + 1
+        problem = "the line has a NUL byte: the file is binary, or text in another encoding."
+        raise DataError(problem, path=path, line=line, remedy="Name its encoding, such as utf-16-le.")
+    return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
 
 
-def text_sections(text: str) -> list[Section]:
-    """Return a plain text as one section, its paragraphs between blank lines."""
-    outline = _Outline()
-    for line in text.splitlines():
-        if line.strip():
-            outline.words(line)
-        else:
-            outline.paragraph()
-    outline.end()
-    return outline.sections
-
-
-def html_sections(text: str) -> list[Section]:
-    """Return the sections of an HTML page; scripts, styles and the head are left out, but for the title.
-
-    Examples
-    --------
-    >>> page = "<title>Figs</title><h1>Fig</h1><p>Sweet &amp; small.</p><script>x</script><p>Ripe.</p>"
-    >>> [(s.heading, s.paragraphs) for s in html_sections(page)]
-    [('Fig', ('Sweet & small.', 'Ripe.'))]
-    """
-    page = _Page()
-    page.feed(_without_loose_ends(text))
-    page.close()
-    page.outline.end()
-    return page.outline.sections
-
-
-def _without_loose_ends(text: str) -> str:
-    """Write as words what begins and never ends: the parser would search for each one's end up to the page's."""
-    for begin, end in (("<!--", "-->"), ("<![", "]>"), ("<", ">")):
-        rest = text.rfind(end) + 1
-        text = text[:rest] + text[rest:].replace(begin, f"&lt;{begin[1:]}")
-    return text
-
-
-class _Page(HTMLParser):
-    SILENT = frozenset({"script", "style", "head", "title", "template", "noscript", "svg"})
-    BLOCKS = frozenset(
-        [
-            "p",
-            "div",
-            "li",
-            "ul",
-            "ol",
-            "table",
-            "tr",
-            "td",
-            "th",
-            "pre",
-            "blockquote",
-            "section",
-            "article",
-            "header",
-            "footer",
-            "main",
-            "nav",
-            "aside",
-            "br",
-            "dd",
-            "dt",
-            "dl",
-        ]
-    )
-
-    def __init__(self) -> None:
-        super().__init__(convert_charrefs=True)
-        self.outline = _Outline()
-        self._silent: list[str] = []
-        self._heading: tuple[int, int, list[str]] | None = None
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        if tag in self.SILENT:
-            self._silent.append(tag)
-        elif re.fullmatch("h[1-6]", tag):
-            self._heading = (int(tag[1]), self.getpos()[0], [])
-        elif tag in self.BLOCKS and self._heading is None:
-            self.outline.paragraph()
-            if tag == "body":
-                self._silent.clear()
-
-    def handle_endtag(self, tag: str) -> None:
-        if self._silent and tag == self._silent[-1]:
-            self._silent.pop()
-        elif self._heading is not None and re.fullmatch("h[1-6]", tag):
-            level, line, words = self._heading
-            self.outline.heading(level, " ".join("".join(words).split()), line)
-            self._heading = None
-        elif tag in self.BLOCKS and self._heading is None:
-            self.outline.paragraph()
-
-    def handle_data(self, data: str) -> None:
-        if self._silent:
-            return
-        if self._heading is not None:
-            self._heading[2].append(data)
-        elif data.strip():
-            self.outline.words(" ".join(data.split()))
-
-
-def _without_front_matter(lines: list[str]) -> list[str]:
-    """Blank the lines of settings between two rules at the very top, as many note-takers write them."""
-    if not lines or lines[0].strip() != "---":
-        return lines
-    end = next((at for at, line in enumerate(lines[1:100], 1) if line.strip() == "---"), None)
-    return lines if end is None else [*[""] * (end + 1), *lines[end + 1 :]]
-
-
-SPLITTERS: dict[str, Callable[[str], list[Section]]] = {
-    ".md": markdown_sections,
-    ".markdown": markdown_sections,
-    ".txt": text_sections,
-    ".rst": text_sections,
-    ".html": html_sections,
-    ".htm": html_sections,
-}
-
-
-def document_sections(suffix: str, text: str) -> Iterator[Section]:
-    """Yield the sections of a document by its file's ending."""
-    yield from SPLITTERS[suffix.lower()](text)
-
-
-WORDS = 200
-"""Of a passage, unless told otherwise: about what an answer of a search engine quotes from."""
-_SENTENCE = re.compile(r"(?<=[.!?。！？])\s+")
-
-
-class Passage(NamedTuple):
-    """A piece of a document, with the section that it is from and its place there, from 1."""
-
-    section: Section
-    place: int
-    text: str
-
-
-def check_sizes(words: int, overlap: int) -> None:
-    """Raise unless passages of so many words can overlap by so many."""
-    check_positive("passage_words", words)
-    if isinstance(overlap, bool) or not isinstance(overlap, int) or not 0 <= overlap < words:
-        raise InputError(f"`overlap_words` must be from 0 to below `passage_words` ({words}). Got {overlap!r}.")
-
-
-def passages(section: Section, *, words: int = WORDS, overlap: int = 0) -> Iterator[Passage]:
-    """Yield a section's passages of at most `words` words; each begins with the last `overlap` words of the one before.
-
-    Paragraphs stay whole where they fit; a longer one is split between sentences, and a longer sentence between words.
-
-    Examples
-    --------
-    >>> fig = Section("", ("Fig",), ("A fig is sweet. It grows on trees.", "Pick it ripe."), 1)
-    >>> [passage.text for passage in passages(fig, words=4)]
-    ['A fig is sweet.', 'It grows on trees.', 'Pick it ripe.']
-    >>> [passage.text for passage in passages(fig, words=6, overlap=2)]
-    ['A fig is sweet.', 'is sweet. It grows on trees.', 'on trees. Pick it ripe.']
-    """
-    place, taken, count, fresh = 1, list[str](), 0, False
-    for piece in _pieces(section.paragraphs, words - overlap):
-        size = len(piece.split())
-        if fresh and count + size > words:
-            yield Passage(section, place, "\n".join(taken))
-            tail = " ".join("\n".join(taken).split()[-overlap:]) if overlap else ""
-            place, taken, count = place + 1, [], len(tail.split())
-            if tail:
-                piece = f"{tail} {piece}"
-        taken.append(piece)
-        count, fresh = count + size, True
-    if taken:
-        yield Passage(section, place, "\n".join(taken))
-
-
-def _pieces(paragraphs: tuple[str, ...], most: int) -> Iterator[str]:
-    for paragraph in paragraphs:
-        if len(paragraph.split()) <= most:
-            yield paragraph
-            continue
-        for sentence in _SENTENCE.split(paragraph):
-            words = sentence.split()
-            yield from (" ".join(words[at : at + most]) for at in range(0, len(words), most))
-
-
-TYPES = ", ".join(SPLITTERS)
-MOST_TYPES = 6
+MAX_TYPES_NAMED = 6
 """How many file types a summary names."""
 NAME, LINK, SPECIAL, CLOSED = (
     "with a name that is not UTF-8",
@@ -360,8 +168,10 @@ def documents(folder: Path) -> Documents:
         name = path.relative_to(folder).as_posix()
         if not _is_utf8(name):
             found.leave_out(name, NAME)
-        elif path.suffix.lower() not in SPLITTERS:
+        elif (reader := READERS.get(path.suffix.lower())) is None:
             found.leave_out(name, suffix=path.suffix)
+        elif not reader.is_installed():
+            found.leave_out(name, f"that need pip install 'vizsla[{reader.extra}]'")
         elif path.is_symlink() and not _leads_inside(path, inside):
             found.leave_out(name, LINK)
         elif not path.is_file():
@@ -407,18 +217,72 @@ def _shown(name: str) -> str:
 
 def _listed(types: Counter[str]) -> str:
     """Name the commonest types with their counts."""
-    said = [f"{suffix} {count}" for suffix, count in types.most_common(MOST_TYPES)]
-    rest = types.total() - sum(count for _, count in types.most_common(MOST_TYPES))
+    said = [f"{suffix} {count}" for suffix, count in types.most_common(MAX_TYPES_NAMED)]
+    rest = types.total() - sum(count for _, count in types.most_common(MAX_TYPES_NAMED))
     return ", ".join([*said, f"others {rest}"] if rest else said)
 
 
 _NO_SLUG = re.compile(r"[^\w\- ]+")
+NUMBERS = ("start_line", "end_line", "start", "end")
+"""Metadata of a passage: where it stands in the text of its document."""
+
+
+class KeptItems:
+    """Passages in a temporary file without a name: what was read once is not read again, and takes no memory.
+
+    Examples
+    --------
+    >>> kept = KeptItems()
+    >>> kept.add(Item("a.md", "Sweet.", "Fig", {"path": "a.md", "heading": "Fig", **dict.fromkeys(NUMBERS, 1)}))
+    >>> kept[0].text, kept[0].metadata["start_line"], len(list(kept))
+    ('Sweet.', 1, 1)
+    """
+
+    BLOCK = 1 << 20
+
+    def __init__(self) -> None:
+        self._file = tempfile.TemporaryFile()  # noqa: SIM115 - it lives as long as this object
+        self._offsets = array("q", [0])
+
+    def add(self, item: Item) -> None:
+        """Append a passage."""
+        values = item.metadata
+        fields = [item.id, item.text, item.title, values["path"], values["heading"]]
+        data = "\0".join([*fields, *(str(values[name]) for name in NUMBERS)]).encode()
+        self._file.write(data)
+        self._offsets.append(self._offsets[-1] + len(data))
+
+    def __len__(self) -> int:
+        return len(self._offsets) - 1
+
+    def __getitem__(self, number: int) -> Item:
+        return next(self._between(number, number + 1))
+
+    def __iter__(self) -> Iterator[Item]:
+        first = 0
+        while first < len(self):
+            last = first + 1
+            while last < len(self) and self._offsets[last + 1] - self._offsets[first] <= self.BLOCK:
+                last += 1
+            yield from self._between(first, last)
+            first = last
+
+    def _between(self, first: int, last: int) -> Iterator[Item]:
+        self._file.flush()
+        begin, end = self._offsets[first], self._offsets[last]
+        data = os.pread(self._file.fileno(), end - begin, begin)
+        for number in range(first, last):
+            record = data[self._offsets[number] - begin : self._offsets[number + 1] - begin].decode()
+            id, text, title, path, heading, *numbers = record.split("\0")
+            spans = dict(zip(NUMBERS, map(int, numbers), strict=True))
+            yield Item(id, text, title, {"path": path, "heading": heading, **spans})
 
 
 class FolderSource:
-    """The passages of documents: the types of `vizsla.io.documents.SPLITTERS`.
+    """The passages of documents: the types of `vizsla.io.document_readers.READERS`.
 
-    A document that cannot be read is left out and counted, unless `how` says otherwise.
+    A document that cannot be read is left out and counted, unless `how` says otherwise. The first complete reading
+    keeps the passages: later ones return the same, whatever has become of the files.
 
     An id is the document's path, with `#heading` for what stands under a heading, as a web page would be linked to,
     and with `:2`, `:3` … for the further passages of a section. It depends on nothing outside of its document.
@@ -429,31 +293,34 @@ class FolderSource:
         A folder, or one document.
     how : Reading
         The encoding, and what becomes of documents that cannot be read.
-    words, overlap : int
-        How many words a passage has at most, and how many it shares with the one before.
+    sizes : PassageSizes
+        How large passages are.
     """
 
-    def __init__(self, path: Path, *, how: Reading = STRICT, words: int = WORDS, overlap: int = 0):
-        check_sizes(words, overlap)
+    def __init__(self, path: Path, *, how: Reading = STRICT_READING, sizes: PassageSizes = DEFAULT_SIZES):
         self.name, self._root, self._how = str(path), path if path.is_dir() else path.parent, how
         self.found = documents(path) if path.is_dir() else Documents([path])
-        self._words, self._overlap = words, overlap
+        self._sizes = sizes
         self._refusals, self._silent = Refusals(how, str(path), what="documents"), 0
         self._unread: set[Path] = set()
+        self._kept: KeptItems | None = None
 
     def __str__(self) -> str:
         return f"{self.name}: {self.found.summary(self._unread)}"
 
     def __iter__(self) -> Iterator[Item]:
-        return (item for _, item in self._walk())
+        return self._walk() if self._kept is None else iter(self._kept)
 
     def place(self, number: int) -> Line:
-        """Read again up to the passage: only an error message pays for it."""
-        return next(line for at, (line, _) in enumerate(self._walk()) if at == number)
+        """Return the document and the line of a passage."""
+        item = self.pick(number)
+        if item is None:
+            item = next(item for at, item in enumerate(self) if at == number)
+        return Line(self._root / item.metadata["path"], item.metadata["start_line"])
 
     def pick(self, number: int) -> Item | None:
-        """A folder is read from the start."""
-        return None
+        """Return one passage, once all were read."""
+        return None if self._kept is None else self._kept[number]
 
     def report(self, tally: WarningLog) -> None:
         """Count files that are not read, documents that cannot be, and those without a word."""
@@ -464,66 +331,45 @@ class FolderSource:
 
     def content(self, path: Path) -> bytes:
         """Return the bytes of a document; one that is too long or cannot be read raises."""
-        try:
-            if path.stat().st_size > max_document_bytes():
-                problem = f"the document has more than {max_document_bytes() >> 20} MB."
-                raise DataError(problem, path=path, remedy=f"Split it, or allow more with {VARIABLE}.")
-            return path.read_bytes()
-        except OSError as error:
-            problem = f"the file cannot be read ({error.strerror})."
-            raise DataError(problem, path=path, remedy="Check its permissions.") from None
+        return file_content(path)
 
     def items_in(self, path: Path, content: bytes) -> Iterator[Item]:
         """Yield the passages of a document with this content."""
-        return (item for _, item in self._items(path, self._text(path, content)))
+        own, seen = path.relative_to(self._root).as_posix(), dict[str, int]()
+        section, base = None, own
+        for passage in passages(parsed(path, content, self._how), self._sizes):
+            if passage.section is not section:
+                section = passage.section
+                slug = _NO_SLUG.sub("", section.heading.lower()).strip().replace(" ", "-")
+                anchor, count = slug, seen.get(slug, 0) + 1
+                while count > 1 and (anchor := f"{slug}-{count}") in seen:
+                    count += 1
+                seen[slug] = count
+                seen.setdefault(anchor, 1)
+                base = own if not section.heading and count == 1 else f"{own}#{anchor}"
+            id = base if passage.place == 1 else f"{base}:{passage.place}"
+            meta = {"path": own, "heading": passage.section.heading, "start_line": passage.start_line}
+            meta |= {"end_line": passage.end_line, "start": passage.start, "end": passage.end}
+            yield Item(id, passage.text, " › ".join(passage.section.trail), meta)
 
-    def _walk(self) -> Iterator[tuple[Line, Item]]:
+    def _walk(self) -> Iterator[Item]:
         self._refusals.begin()
-        silent, count = 0, 0
+        silent, kept = 0, KeptItems()
         for path in self.found.paths:
+            before = len(kept)
             try:
-                text = self._text(path, self.content(path))
+                for item in self.items_in(path, self.content(path)):
+                    kept.add(item)
+                    yield item
             except DataError as error:
                 self._refusals.add(error, str(path))
                 self._unread.add(path)
                 continue
-            empty = True
-            for line, item in self._items(path, text):
-                empty = False
-                count += 1
-                yield Line(path, line), item
-            silent += empty
+            silent += before == len(kept)
         self._silent = silent
-        if not count:
+        if not len(kept):
             tally = WarningLog()
             self.report(tally)
             problem = f"there are no items: {'; '.join(tally.messages)}"
-            raise DataError(problem, path=self.name, remedy=f"Give documents that hold text ({TYPES}).")
-
-    def _text(self, path: Path, content: bytes) -> str:
-        encoding = "utf-8-sig" if self._how.encoding == "utf-8" else self._how.encoding
-        try:
-            text = content.decode(encoding)
-        except UnicodeError as error:
-            start = getattr(error, "start", 0)
-            line = bytes(getattr(error, "object", b""))[:start].count(b"\n") + 1
-            problem = f"the line is not {self._how.encoding} ({getattr(error, 'reason', error)})."
-            raise DataError(problem, path=path, line=line, remedy="Name its encoding.") from None
-        if "\0" in text:
-            line = text[: text.index("\0")].count("\n") + 1
-            problem = "the line has a NUL byte: the file is binary, or text in another encoding."
-            raise DataError(problem, path=path, line=line, remedy="Name its encoding, such as utf-16-le.")
-        return text
-
-    def _items(self, path: Path, text: str) -> Iterator[tuple[int, Item]]:
-        own, seen = path.relative_to(self._root).as_posix(), dict[str, int]()
-        for section in document_sections(path.suffix, text):
-            slug = _NO_SLUG.sub("", section.heading.lower()).strip().replace(" ", "-")
-            seen[slug] = seen.get(slug, 0) + 1
-            anchor = slug if seen[slug] == 1 else f"{slug}-{seen[slug]}"
-            base = own if not section.heading and seen[slug] == 1 else f"{own}#{anchor}"
-            pieces = list(passages(section, words=self._words, overlap=self._overlap))
-            for passage in pieces or [Passage(section, 1, "")]:  # a heading alone can be found too
-                id = base if passage.place == 1 else f"{base}:{passage.place}"
-                meta = {"path": own, "heading": section.heading, "line": section.line}
-                yield section.line, Item(id, passage.text, " › ".join(section.trail), meta)
+            raise DataError(problem, path=self.name, remedy=f"Give documents that hold text ({types()}).")
+        self._kept = kept

@@ -8,14 +8,14 @@ from typing import Any, NamedTuple
 
 from vizsla.core.catalog import NO_METADATA, Item, Query
 from vizsla.core.validation import as_path
-from vizsla.data.values import KINDS
+from vizsla.data.values import COLUMN_KIND_NAMES
 from vizsla.errors import InputError
 from vizsla.io.files import Line, LineFile, without_packing
 
 Names = str | Sequence[str] | None
 Meta = str | Sequence[str] | Mapping[str, str | None] | None
 """Which fields are kept as metadata, and of which kind they are: names, `name:kind`, or kinds by name; "*" is all."""
-ALL = "*"
+ALL_FIELDS = "*"
 
 
 class Fields(NamedTuple):
@@ -67,6 +67,14 @@ class Fields(NamedTuple):
             given=any(part is not None for part in (id, text, title, meta)),
         )
 
+    @property
+    def columns(self) -> dict[str, str]:
+        """What the columns are that the user named: title, text, or a field of its own where several make the text."""
+        titles = dict.fromkeys(self.title[:1], "title") if self.given and len(self.title) == 1 else {}
+        if not self.joined:
+            return titles
+        return titles | ({self.text[0]: "text"} if len(self.text) == 1 else {name: name for name in self.text})
+
 
 def listed(option: str, names: Names) -> tuple[str, ...] | None:
     """Return names that were given as a list, or as one text with commas."""
@@ -91,17 +99,17 @@ def named_meta(meta: Meta) -> tuple[tuple[str, ...] | None, dict[str, str]]:
     else:
         parts = [_declared(name) for name in listed("meta", meta) or ()]
     for name, kind in parts:
-        if not isinstance(name, str) or (kind is not None and kind not in KINDS):
+        if not isinstance(name, str) or (kind is not None and kind not in COLUMN_KIND_NAMES):
             got = f"{name!r:.60}: {kind!r:.60}"
-            raise InputError(f"`meta` must give a field one of the kinds {', '.join(KINDS)}. Got {got}.")
+            raise InputError(f"`meta` must give a field one of the kinds {', '.join(COLUMN_KIND_NAMES)}. Got {got}.")
     names = tuple(dict.fromkeys(name for name, _ in parts))
     kinds = {name: kind for name, kind in parts if kind is not None}
-    return None if meta is None or ALL in names else names, kinds
+    return None if meta is None or ALL_FIELDS in names else names, kinds
 
 
 def _declared(name: str) -> tuple[str, str | None]:
     field, colon, kind = (part.strip() for part in name.rpartition(":"))
-    return (field, kind) if colon and field and kind in KINDS else (name, None)  # dc:title is a name
+    return (field, kind) if colon and field and kind in COLUMN_KIND_NAMES else (name, None)  # dc:title is a name
 
 
 ITEM_FIELDS = Fields(
@@ -118,7 +126,8 @@ def item_from(record: Mapping[str, Any], line: Line, fields: Fields = ITEM_FIELD
     title_key = next((key for key in fields.title if key in record), None)
     text, text_keys = _texts(record, fields, line)
     title = "" if title_key is None or record[title_key] is None else text_from(record, title_key, line)
-    used = {id_key, title_key, *text_keys}
+    # Of several columns that make up the text, each stays a field: to be weighed, filtered and counted by.
+    used = {id_key, title_key, *(text_keys if len(text_keys) == 1 else ())}
     return Item(id_from(record, id_key, line), text, title, _metadata(record, used, fields.meta))
 
 
@@ -150,7 +159,7 @@ def _metadata(record: Mapping[str, Any], used: set[str | None], meta: tuple[str,
             field, _, kind = (part.strip() for part in name.rpartition(":"))
             if name not in known and field in everything:
                 raise InputError(
-                    f"`meta` must give {field!r:.60} one of the kinds {', '.join(KINDS)}. Got {kind!r:.60}."
+                    f"`meta` must give {field!r:.60} one of the kinds {', '.join(COLUMN_KIND_NAMES)}. Got {kind!r:.60}."
                 )
     return known or NO_METADATA
 
@@ -204,19 +213,21 @@ def metadata_from(record: Mapping[str, Any], used: set[str | None]) -> Mapping[s
     return rest or NO_METADATA
 
 
-PARQUET = b"PAR1"
-SUFFIXES = {
+PARQUET_MAGIC = b"PAR1"
+FORMAT_SUFFIXES = {
     ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl", ".csv": "csv", ".tsv": "tsv", ".parquet": "parquet",
 }  # fmt: skip
 
 
 def sniff(path: Path, *, encoding: str = "utf-8") -> str | None:
     """Return "jsonl", "csv", "tsv", "parquet", "trec" (topics), or None."""
-    kind = SUFFIXES.get(Path(without_packing(as_path(path).name)).suffix.lower())
+    kind = FORMAT_SUFFIXES.get(Path(without_packing(as_path(path).name)).suffix.lower())
     if kind is not None:
         return kind
+    if path.is_fifo():  # opening it waits until something writes, and it cannot be read twice
+        raise InputError(f"Data must be in a file. Got {path}, a pipe: write it to a file first.")
     with path.open("rb") as stream:
-        if stream.read(4) == PARQUET:
+        if stream.read(4) == PARQUET_MAGIC:
             return "parquet"
     first = next((line.text for line in LineFile(path, encoding=encoding) if line.text.strip()), "")
     if first.lstrip().startswith("<"):

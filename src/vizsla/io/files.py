@@ -18,12 +18,12 @@ from typing import IO, Any, NamedTuple
 from vizsla._internal.lazy import import_extra
 from vizsla.errors import DataError, InputError
 
-VARIABLE = "VIZSLA_MAX_RECORD_MB"
-DEFAULT_MB = 8
+RECORD_SIZE_VARIABLE = "VIZSLA_MAX_RECORD_MB"
+DEFAULT_RECORD_MB = 8
 DOCUMENT_RECORDS = 4
 """A document of a folder may be as long as so many records."""
-DENSEST = 50
-SMALL = 64 << 20
+MAX_COMPRESSION_RATIO = 50
+MIN_CHECKED_BYTES = 64 << 20
 
 
 def max_record_bytes() -> int:
@@ -32,11 +32,11 @@ def max_record_bytes() -> int:
     A packed file may be of any length, since it is read piece by piece. What must be held in memory as a whole is one
     record: one that never ends is a decompression bomb.
     """
-    said = os.environ.get(VARIABLE, "")
+    said = os.environ.get(RECORD_SIZE_VARIABLE, "")
     if not said:
-        return DEFAULT_MB << 20
+        return DEFAULT_RECORD_MB << 20
     if not said.isascii() or not said.isdigit() or not 0 < int(said[:9]) <= 1 << 20:
-        raise InputError(f"{VARIABLE} must be a whole number of megabytes above 0. Got {said!r:.40}.")
+        raise InputError(f"{RECORD_SIZE_VARIABLE} must be a whole number of megabytes above 0. Got {said!r:.40}.")
     return int(said) << 20
 
 
@@ -53,16 +53,16 @@ def is_bomb(stored: int, unpacked: int) -> bool:
     >>> is_bomb(1 << 20, 1 << 30), is_bomb(1 << 20, 1 << 25)
     (True, False)
     """
-    return unpacked > SMALL and unpacked > DENSEST * stored
+    return unpacked > MIN_CHECKED_BYTES and unpacked > MAX_COMPRESSION_RATIO * stored
 
 
-NAME = "standard input"
+STANDARD_INPUT_NAME = "standard input"
 _kept: set[Path] = set()
 
 
 def shown_name(path: str | Path) -> str:
     """Return what messages call a file: its path, or where it came from if nobody gave it one."""
-    return NAME if Path(path) in _kept else str(path)
+    return STANDARD_INPUT_NAME if Path(path) in _kept else str(path)
 
 
 class StandardInput:
@@ -84,15 +84,15 @@ class StandardInput:
         weakref.finalize(owner, self._folder.cleanup)
 
 
-MAGIC = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
-SUFFIXES = (".gz", ".zst")
+COMPRESSION_MAGIC = {b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd"}
+COMPRESSION_SUFFIXES = (".gz", ".zst")
 
 
 def packing_of(path: Path) -> str | None:
     """Return "gzip", "zstd", or None for a plain file."""
     with path.open("rb") as stream:
         head = stream.read(4)
-    return next((kind for magic, kind in MAGIC.items() if head.startswith(magic)), None)
+    return next((kind for magic, kind in COMPRESSION_MAGIC.items() if head.startswith(magic)), None)
 
 
 def open_unpacked(path: Path, packing: str | None) -> IO[bytes]:
@@ -120,7 +120,7 @@ def without_packing(name: str) -> str:
     >>> without_packing("items.csv.zst"), without_packing("items.csv")
     ('items.csv', 'items.csv')
     """
-    return next((name.removesuffix(suffix) for suffix in SUFFIXES if name.endswith(suffix)), name)
+    return next((name.removesuffix(suffix) for suffix in COMPRESSION_SUFFIXES if name.endswith(suffix)), name)
 
 
 def _zstd(path: Path) -> Any:
@@ -130,7 +130,7 @@ def _zstd(path: Path) -> Any:
 
 def found(folder: Path, name: str) -> Path | None:
     """Return `folder/name`, `folder/name.gz` or `folder/name.zst`, None if none is there; two at once raise."""
-    paths = [path for suffix in ("", *SUFFIXES) if (path := folder / f"{name}{suffix}").is_file()]
+    paths = [path for suffix in ("", *COMPRESSION_SUFFIXES) if (path := folder / f"{name}{suffix}").is_file()]
     if len(paths) > 1:
         names = " and ".join(path.name for path in paths)
         raise DataError(f"there are both {names}.", path=folder, remedy="Keep one of them.")
@@ -262,7 +262,7 @@ class LineFile:
         return raw
 
     def _too_long(self, number: int | None, most: int) -> DataError:
-        remedy = f"Split it, or allow longer lines with {VARIABLE}."
+        remedy = f"Split it, or allow longer lines with {RECORD_SIZE_VARIABLE}."
         return DataError(f"the line has more than {most >> 20} MB.", path=self.name, line=number, remedy=remedy)
 
     def _plain(self, block: Block) -> Iterator[Line]:

@@ -13,7 +13,7 @@ from vizsla.core.validation import check_listed
 from vizsla.errors import DataError, InputError, MissingExtraError
 from vizsla.io.fields import QUERY_FIELDS, Fields, id_from, metadata_from, text_from
 from vizsla.io.files import Line
-from vizsla.io.interactions import NAMES, ORDER, Entry, ListEntries, grade_of, time_of, weight_of
+from vizsla.io.interactions import COLUMN_NAMES, COLUMN_ORDER, Entry, ListEntries, grade_of, time_of, weight_of
 from vizsla.io.tables import TableHead, table_head
 
 
@@ -38,10 +38,10 @@ class EntryColumns(NamedTuple):
         cls, names: Sequence[str], path: str | Path, given: Mapping[str, str] | None = None, *, grades: bool = False
     ) -> Self:
         """Say which column is what, by the names that the user gave, or else by the usual ones; raise if that fails."""
-        unknown = sorted(set(given or {}) - set(ORDER))
+        unknown = sorted(set(given or {}) - set(COLUMN_ORDER))
         if unknown:
             raise InputError(f"`click_columns` must name query, item, weight or time. Got {unknown[0]!r}.")
-        kinds = ORDER[:3] if grades else ORDER
+        kinds = COLUMN_ORDER[:3] if grades else COLUMN_ORDER
         found = {kind: _column(names, kind, (given or {}).get(kind), path) for kind in kinds}
         return cls(str(found["query"]), str(found["item"]), found["weight"], found.get("time"), grades)
 
@@ -63,7 +63,7 @@ class EntryColumns(NamedTuple):
 
 
 def _column(names: Sequence[str], kind: str, given: str | None, path: str | Path) -> str | None:
-    known = NAMES[kind] if given is None else {given.lower()}
+    known = COLUMN_NAMES[kind] if given is None else {given.lower()}
     found = next((name for name in names if name.lower() in known), None)
     if found is None and (given is not None or kind in ("query", "item")):
         wanted = ", ".join(sorted(known))

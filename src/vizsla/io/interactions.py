@@ -21,13 +21,13 @@ from vizsla.core.validation import WarningLog
 from vizsla.data.dataset import ClickEvents, Dataset
 from vizsla.errors import DataError, InputError
 from vizsla.io.atomic import writing
-from vizsla.io.bad_lines import STRICT, Reading, Refusals
+from vizsla.io.bad_lines import STRICT_READING, Reading, Refusals
 from vizsla.io.files import Block, Line, LineFile, without_packing
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-MILLISECONDS = 1e11
+MIN_MILLISECONDS = 1e11
 """A number from here on counts milliseconds: as seconds it would be the year 5138."""
 
 
@@ -47,8 +47,8 @@ def moment_of(text: str) -> float | None:
             number = float(text)
         except ValueError:
             return _written(text)
-        seconds = number / 1000 if abs(number) >= MILLISECONDS else number
-        return seconds if abs(seconds) < MILLISECONDS else None
+        seconds = number / 1000 if abs(number) >= MIN_MILLISECONDS else number
+        return seconds if abs(seconds) < MIN_MILLISECONDS else None
     return _written(text)
 
 
@@ -284,7 +284,7 @@ class LineEntries:
         The encoding, and what becomes of lines that cannot be read.
     """
 
-    def __init__(self, path: str | Path, read_head: Callable[[Line], EntryLines], *, how: Reading = STRICT):
+    def __init__(self, path: str | Path, read_head: Callable[[Line], EntryLines], *, how: Reading = STRICT_READING):
         self.name, self._file = str(path), LineFile(path, encoding=how.encoding)
         self._read_head, self._refusals, self._blank = read_head, Refusals(how, str(path)), 0
 
@@ -338,18 +338,22 @@ class LineEntries:
         return lines
 
 
-NAMES = {
+COLUMN_NAMES = {
     "query": {"query", "query-id", "query_id", "qid", "search", "search_term", "keywords", "q"},
     "item": {"item", "item-id", "item_id", "corpus-id", "doc_id", "docid", "sku", "product_id", "asin"},
     "weight": {"weight", "score", "count", "clicks"},
     "time": {"time", "timestamp", "date", "datetime", "ts", "day", "clicked_at"},
 }
-ORDER = ("query", "item", "weight", "time")
-MOST = 64
+COLUMN_ORDER = ("query", "item", "weight", "time")
+MAX_COLUMNS = 64
 
 
 def read_clicks(
-    path: str | Path, *, how: Reading = STRICT, columns: Mapping[str, str] | None = None, commas: bool | None = None
+    path: str | Path,
+    *,
+    how: Reading = STRICT_READING,
+    columns: Mapping[str, str] | None = None,
+    commas: bool | None = None,
 ) -> LineEntries:
     """Return the entries of a click log, one a line.
 
@@ -369,7 +373,7 @@ def read_clicks(
     commas : bool, optional
         Whether columns are separated by commas, if the name does not say so.
     """
-    unknown = sorted(set(columns or {}) - set(ORDER))
+    unknown = sorted(set(columns or {}) - set(COLUMN_ORDER))
     if unknown:
         raise InputError(f"`columns` must name query, item, weight or time. Got {unknown[0]!r}.")
     by_commas = without_packing(Path(path).name).endswith(".csv") if commas is None else commas
@@ -390,7 +394,7 @@ def _read_click_head(line: Line, commas: bool, columns: Mapping[str, str]) -> En
             f"expected a header with query and item, or 2 to 4 columns: query, item, weight, time. Got {len(first)}.",
             "Separate columns by tabs, or by commas in a .csv file.",
         )
-    return _lines(line, {name: at for at, name in enumerate(ORDER[: len(first)])}, commas, width=len(first))
+    return _lines(line, {name: at for at, name in enumerate(COLUMN_ORDER[: len(first)])}, commas, width=len(first))
 
 
 def _named(first: list[str], columns: Mapping[str, str]) -> dict[str, int]:
@@ -404,7 +408,7 @@ def _named(first: list[str], columns: Mapping[str, str]) -> dict[str, int]:
 
 def _name(field: str, columns: Mapping[str, str]) -> str | None:
     word = field.strip().lower()
-    for kind, words in NAMES.items():
+    for kind, words in COLUMN_NAMES.items():
         if word == columns[kind].lower() if kind in columns else word in words:
             return kind
     return None
@@ -428,8 +432,8 @@ def _is_title(field: str, columns: Mapping[str, str]) -> bool:
 
 
 def _lines(line: Line, names: Mapping[str, int], commas: bool, *, width: int, header: bool = False) -> EntryLines:
-    if width > MOST:
-        raise line.error(f"expected at most {MOST} columns. Got {width}.", "Leave some out.")
+    if width > MAX_COLUMNS:
+        raise line.error(f"expected at most {MAX_COLUMNS} columns. Got {width}.", "Leave some out.")
 
     def parse(line: Line) -> Entry:
         fields = _split(line, commas)
@@ -442,7 +446,7 @@ def _lines(line: Line, names: Mapping[str, int], commas: bool, *, width: int, he
         weight = weight_of(row.get("weight", "1"), line)
         return row["query"], row["item"], weight, time_of(row["time"], line) if "time" in row else math.nan
 
-    at = {name: names.get(name, -1) for name in ORDER}
+    at = {name: names.get(name, -1) for name in COLUMN_ORDER}
     form = EntryFormat(
         separator="," if commas else "\t", width=width,
         query=at["query"], item=at["item"], value=at["weight"], time=at["time"],
@@ -479,12 +483,12 @@ def time_of(text: str, line: Line) -> float:
     return moment
 
 
-HEADER = {"query-id", "query_id", "qid", "query", "topic"}
-BEIR = EntryFormat(separator="\t", width=3, query=0, item=1, value=2, grades=True)
-TREC = EntryFormat(separator=" ", width=4, query=0, item=2, value=3, grades=True)
+HEADER_WORDS = {"query-id", "query_id", "qid", "query", "topic"}
+BEIR_FORMAT = EntryFormat(separator="\t", width=3, query=0, item=1, value=2, grades=True)
+TREC_FORMAT = EntryFormat(separator=" ", width=4, query=0, item=2, value=3, grades=True)
 
 
-def read_qrels(path: str | Path, *, how: Reading = STRICT) -> LineEntries:
+def read_qrels(path: str | Path, *, how: Reading = STRICT_READING) -> LineEntries:
     """Return the entries of a judgment file, told by its first line.
 
     Three columns with tabs are BEIR's `query item grade`, with or without a header. Four columns, by tabs or
@@ -496,9 +500,9 @@ def read_qrels(path: str | Path, *, how: Reading = STRICT) -> LineEntries:
 def _read_head(line: Line) -> EntryLines:
     tabs = line.text.split("\t")
     if len(tabs) == 3:
-        return EntryLines(_parse_beir, BEIR, tabs[0].strip().lower() in HEADER)
+        return EntryLines(_parse_beir, BEIR_FORMAT, tabs[0].strip().lower() in HEADER_WORDS)
     if len(line.text.split()) == 4:
-        return EntryLines(_parse_trec, TREC)
+        return EntryLines(_parse_trec, TREC_FORMAT)
     raise line.error(
         f"expected 3 columns (query, item, grade) with tabs, or TREC's 4 columns. Got {len(tabs)} with tabs.",
         "Check that this is a judgment file.",

@@ -13,7 +13,7 @@ from vizsla.io.files import Line
 from vizsla.io.interactions import Pairs
 from vizsla.io.records import Record
 
-SPLITS = {"train", "dev", "valid", "validation", "test", "eval"}
+SPLIT_NAMES = {"train", "dev", "valid", "validation", "test", "eval"}
 
 
 def read_ir_dataset(name: str) -> Parts:
@@ -63,7 +63,7 @@ def _children(name: str) -> dict[str, Any]:
 
 def _split(name: str) -> str:
     last = name.rpartition("/")[2]
-    return last if last in SPLITS else "test"
+    return last if last in SPLIT_NAMES else "test"
 
 
 def _item(doc: Any) -> Item:

@@ -12,7 +12,7 @@ from vizsla.core.catalog import Item, Query
 from vizsla.data.dataset import Dataset
 from vizsla.errors import DataError
 from vizsla.io.atomic import writing, writing_folder
-from vizsla.io.bad_lines import STRICT, Reading
+from vizsla.io.bad_lines import STRICT_READING, Reading
 from vizsla.io.builder import Parts
 from vizsla.io.fields import ITEM_FIELDS, QUERY_FIELDS, Fields, item_from, query_from
 from vizsla.io.files import Line, LineFile, found
@@ -20,14 +20,16 @@ from vizsla.io.interactions import read_clicks, read_qrels, splits_to_write, wri
 from vizsla.io.records import LineSource
 
 
-def read_items(path: str | Path, *, fields: Fields = ITEM_FIELDS, how: Reading = STRICT) -> LineSource[Item]:
+def read_items(path: str | Path, *, fields: Fields = ITEM_FIELDS, how: Reading = STRICT_READING) -> LineSource[Item]:
     """Return the items of a JSONL file, plain or gzipped."""
     return LineSource(
         LineFile(path, encoding=how.encoding), lambda line: item_from(_object(line), line, fields), how=how
     )
 
 
-def read_queries(path: str | Path, *, fields: Fields = QUERY_FIELDS, how: Reading = STRICT) -> LineSource[Query]:
+def read_queries(
+    path: str | Path, *, fields: Fields = QUERY_FIELDS, how: Reading = STRICT_READING
+) -> LineSource[Query]:
     """Return the queries of a JSONL file, plain or gzipped."""
     return LineSource(
         LineFile(path, encoding=how.encoding), lambda line: query_from(_object(line), line, fields), how=how
@@ -85,7 +87,7 @@ def _refuse(constant: str) -> None:
 _DECODER = json.JSONDecoder(parse_constant=_refuse)
 
 
-def read_beir(folder: str | Path, *, fields: Fields = ITEM_FIELDS, how: Reading = STRICT) -> Parts:
+def read_beir(folder: str | Path, *, fields: Fields = ITEM_FIELDS, how: Reading = STRICT_READING) -> Parts:
     """Return the parts of a BEIR folder; `clicks.tsv`, if there, is a click log by query id."""
     folder = Path(folder)
     corpus, queries, clicks = (found(folder, name) for name in ("corpus.jsonl", "queries.jsonl", "clicks.tsv"))

@@ -6,14 +6,14 @@ from pathlib import Path
 
 from vizsla.core.catalog import Item, Query
 from vizsla.errors import DataError
-from vizsla.io.bad_lines import STRICT, Reading
+from vizsla.io.bad_lines import STRICT_READING, Reading
 from vizsla.io.builder import Parts
 from vizsla.io.files import Line, LineFile, found
 from vizsla.io.interactions import read_qrels
 from vizsla.io.records import ChainSource, LineSource, Source
 
 
-def read_msmarco(folder: str | Path, *, how: Reading = STRICT) -> Parts:
+def read_msmarco(folder: str | Path, *, how: Reading = STRICT_READING) -> Parts:
     """Return the parts of a folder of MS MARCO.
 
     All `queries*.tsv` are read, but for `queries.S.small.tsv` where `queries.S.tsv`, which includes it, is there too.
@@ -31,12 +31,12 @@ def read_msmarco(folder: str | Path, *, how: Reading = STRICT) -> Parts:
     )
 
 
-def read_items(path: str | Path, *, how: Reading = STRICT) -> LineSource[Item]:
+def read_items(path: str | Path, *, how: Reading = STRICT_READING) -> LineSource[Item]:
     """Return items from `id, text` (passages) or `id, url, title, text` (documents)."""
     return LineSource(LineFile(path, encoding=how.encoding), _item, how=how)
 
 
-def read_queries(path: str | Path, *, how: Reading = STRICT) -> LineSource[Query]:
+def read_queries(path: str | Path, *, how: Reading = STRICT_READING) -> LineSource[Query]:
     """Return queries from `id, text`."""
     return LineSource(LineFile(path, encoding=how.encoding), _query, how=how)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,15 +12,18 @@ from vizsla.errors import InputError, check_choice
 from vizsla.io import msmarco, parquet
 from vizsla.io.bad_lines import ON_ERROR, Reading, putting_aside
 from vizsla.io.builder import Parts, assemble
-from vizsla.io.documents import SPLITTERS, TYPES, WORDS, FolderSource
+from vizsla.io.document_readers import READERS
+from vizsla.io.documents import FolderSource, types
+from vizsla.io.duplicates import DEDUPE, DeduplicatedSource
 from vizsla.io.fields import Fields
 from vizsla.io.files import StandardInput, found
 from vizsla.io.ir_datasets import is_ir_dataset, read_ir_dataset
 from vizsla.io.jsonl import read_beir
+from vizsla.io.passages import SIZE, PassageSizes
 from vizsla.io.pecos import read_pecos
 from vizsla.io.readers import FORMATS, item_parts, read_entries, read_queries
 
-PREFIX = "ir_datasets:"
+IR_DATASETS_PREFIX = "ir_datasets:"
 STANDARD_INPUT = "-"
 
 
@@ -40,8 +43,11 @@ def open_dataset(
     separator: str | None = None,
     encoding: str = "utf-8",
     click_columns: Mapping[str, str] | None = None,
-    passage_words: int = WORDS,
-    overlap_words: int = 0,
+    passage_size: int = SIZE,
+    passage_overlap: int = 0,
+    passage_min: int | None = None,
+    passage_unit: str | Callable[[str], int] = "words",
+    dedupe: str | None = None,
     on_error: str | None = None,
     rejected: str | Path | None = None,
     dangling: str = "warn",
@@ -51,9 +57,10 @@ def open_dataset(
     Parameters
     ----------
     source : path or str
-        A folder (BEIR, MS MARCO, Parquet, PECOS, or documents: .md, .txt, .rst, .html), a file of items (CSV, TSV,
-        JSONL, Parquet) or one document, "-" for standard input, or an id of ir_datasets such as `beir/scifact/test`,
-        with `ir_datasets:` before it where a path of that name exists. Text files may be packed by gzip or zstd.
+        A folder (BEIR, MS MARCO, Parquet, PECOS, or documents: .md, .txt, .rst, .html, .ipynb, .pdf, .docx and source
+        code), a file of items (CSV, TSV, JSONL, Parquet) or one document, "-" for standard input, or an id of
+        ir_datasets such as `beir/scifact/test`, with `ir_datasets:` before it where a path of that name exists. Text
+        files may be packed by gzip or zstd.
     queries : path, optional
         A file of queries (JSONL, CSV, TSV, Parquet, TREC topics) in place of those of the source.
     clicks : path, optional
@@ -81,10 +88,18 @@ def open_dataset(
         Of all text files: "utf-8" (with or without a byte order mark), "utf-16", "latin-1", or any that Python knows.
     click_columns : mapping, optional
         Names of the click log's header for "query", "item", "weight" and "time", where they are unusual.
-    passage_words : int
-        How many words the passages of documents have at most.
-    overlap_words : int
-        How many words a passage shares with the one before.
+    passage_size : int
+        How many words the passages of documents have at most, or other units.
+    passage_overlap : int
+        How many units a passage shares with the one before it in its section.
+    passage_min : int, optional
+        Passages with fewer units are joined with a neighbor where both fit; a twentieth of `passage_size` unless given.
+    passage_unit : str or function
+        What the sizes count: "words", "characters", or an encoder's tokens. For tokens, Python takes a function from a
+        word to its number of tokens, such as `encoder.count_tokens`, and the command line the name of the encoder.
+    dedupe : {"exact", "near"}, optional
+        Give items whose texts are the same, or nearly, the same value of the metadata field `same_as`. Nothing is left
+        out; `distinct="same_as"` shows one of each in answers.
     on_error : {"raise", "warn", "skip"}, optional
         A record that cannot be read, or an id given before: raise; leave it out, name the first few and count; or
         leave it out and count. Unless given, records raise, and documents of a folder are left out and counted.
@@ -101,6 +116,7 @@ def open_dataset(
     lenient, on_error = on_error is None, "raise" if on_error is None else on_error
     check_choice("on_error", on_error, ON_ERROR)
     check_choice("format", format, [None, *FORMATS])
+    check_choice("dedupe", dedupe, DEDUPE)
     fields = Fields.named(id=id, text=text, title=title, meta=meta)
     if _is_pecos(source):
         if queries is not None or clicks is not None or qrels is not None:
@@ -108,9 +124,11 @@ def open_dataset(
         return read_pecos(Path(source))
     with putting_aside(rejected, [source, queries, clicks, *_files(qrels)]) as aside:
         how = Reading(encoding, on_error, aside)
-        sizes = {"words": passage_words, "overlap": overlap_words}
+        sizes = PassageSizes(passage_size, passage_overlap, passage_min, passage_unit)
         notes = replace(how, on_error="skip") if lenient else how
         parts = _parts(source, fields, how, notes, format=format, separator=separator, sizes=sizes)
+        if dedupe is not None:
+            parts = replace(parts, items=DeduplicatedSource(parts.items, dedupe))
         if queries is not None:
             parts = replace(parts, queries=read_queries(Path(queries), how=how))
         if clicks is not None:
@@ -119,7 +137,9 @@ def open_dataset(
             by_split = qrels if isinstance(qrels, Mapping) else {"test": qrels}
             judged = {split: read_entries(Path(path), grades=True, how=how) for split, path in by_split.items()}
             parts = replace(parts, qrels=judged)
-        return assemble(parts, on_error=on_error, dangling=dangling, meta=meta, keep_texts=keep_texts)
+        return assemble(
+            parts, on_error=on_error, dangling=dangling, meta=meta, keep_texts=keep_texts, columns=fields.columns
+        )
 
 
 def _is_pecos(source: str | Path) -> bool:
@@ -138,7 +158,7 @@ def _parts(
     *,
     format: str | None,
     separator: str | None,
-    sizes: Mapping[str, int],
+    sizes: PassageSizes,
 ) -> Parts:
     path, name = Path(source), str(source)
     if name == STANDARD_INPUT:
@@ -146,12 +166,12 @@ def _parts(
         parts = item_parts(given.path, fields, how, format=format, separator=separator)
         given.kept_for(parts.items)
         return parts
-    if name.startswith(PREFIX):
-        return read_ir_dataset(name.removeprefix(PREFIX))
+    if name.startswith(IR_DATASETS_PREFIX):
+        return read_ir_dataset(name.removeprefix(IR_DATASETS_PREFIX))
     if path.is_dir():
         return _folder(path, fields, how, notes, sizes)
-    if path.is_file() and format is None and path.suffix.lower() in SPLITTERS and not has_records(path, how):
-        return Parts(FolderSource(path, how=how, **sizes))
+    if path.is_file() and format is None and path.suffix.lower() in READERS and not has_records(path, how):
+        return Parts(FolderSource(path, how=how, sizes=sizes))
     if path.is_file():
         return item_parts(path, fields, how, format=format, separator=separator)
     if is_ir_dataset(name):
@@ -159,7 +179,7 @@ def _parts(
     raise InputError(f"`source` must be a folder, a file or an id of ir_datasets that exists. Got {name!r}.")
 
 
-def _folder(folder: Path, fields: Fields, how: Reading, notes: Reading, sizes: Mapping[str, int]) -> Parts:
+def _folder(folder: Path, fields: Fields, how: Reading, notes: Reading, sizes: PassageSizes) -> Parts:
     """Return the parts of a folder; `notes` says how its documents are read, where it holds any."""
     if found(folder, "corpus.jsonl"):
         return read_beir(folder, fields=fields, how=how)
@@ -167,7 +187,7 @@ def _folder(folder: Path, fields: Fields, how: Reading, notes: Reading, sizes: M
         return msmarco.read_msmarco(folder, how=how)
     if (folder / "corpus.parquet").is_file():
         return parquet.read_parquet(folder, fields=fields, how=how)
-    source = FolderSource(folder, how=notes, **sizes)
+    source = FolderSource(folder, how=notes, sizes=sizes)
     if source.found.paths:
         return Parts(source, mapping=source)
     empty = not any(folder.iterdir())
@@ -175,7 +195,7 @@ def _folder(folder: Path, fields: Fields, how: Reading, notes: Reading, sizes: M
     got = "is empty" if empty else f"has none of them: {there}"
     raise InputError(
         "`source` must be a folder with corpus.jsonl (BEIR), collection.tsv (MS MARCO), corpus.parquet, "
-        f"Y.npz (PECOS), or documents ({TYPES}). Got {folder}, which {got}."
+        f"Y.npz (PECOS), or documents ({types()}). Got {folder}, which {got}."
     )
 
 

@@ -17,10 +17,10 @@ from vizsla.core.validation import WarningLog
 from vizsla.data.dataset import Dataset
 from vizsla.errors import DataError, MissingExtraError
 from vizsla.io.atomic import writing_folder
-from vizsla.io.bad_lines import STRICT, Reading, Refusals
+from vizsla.io.bad_lines import STRICT_READING, Reading, Refusals
 from vizsla.io.builder import Parts
 from vizsla.io.fields import ITEM_FIELDS, QUERY_FIELDS, Fields, item_from, query_from
-from vizsla.io.files import VARIABLE, Line, is_bomb, max_record_bytes
+from vizsla.io.files import RECORD_SIZE_VARIABLE, Line, is_bomb, max_record_bytes
 from vizsla.io.frames import EntryColumns
 from vizsla.io.interactions import Pairs, entries_of, events_of, splits_to_write
 from vizsla.io.records import Record
@@ -28,7 +28,7 @@ from vizsla.io.records import Record
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-BATCH = 2048
+MAX_ROWS_PER_BATCH = 2048
 
 
 def rows_of(file: Any, path: str | Path, *, columns: list[str] | None = None) -> Iterator[dict[str, Any]]:
@@ -60,7 +60,7 @@ def _short(batch: Any, path: str | Path) -> Iterator[Any]:
         raise DataError(
             f"a row has more than {most >> 20} MB.",
             path=path,
-            remedy=f"Split it, or allow longer ones with {VARIABLE}.",
+            remedy=f"Split it, or allow longer ones with {RECORD_SIZE_VARIABLE}.",
         )
     else:
         half = batch.num_rows // 2
@@ -99,7 +99,7 @@ def _plain_rows(batch: Any) -> list[dict[str, Any]]:
 def _rows_at_once(file: Any) -> int:
     """Return how many rows are decoded together: fewer where values have a fixed length that is large."""
     widths = sum(max(0, file.schema.column(at).length) for at in range(len(file.schema)))
-    return int(max(1, min(BATCH, max_record_bytes() // max(1, widths))))
+    return int(max(1, min(MAX_ROWS_PER_BATCH, max_record_bytes() // max(1, widths))))
 
 
 @contextmanager
@@ -127,7 +127,9 @@ class ParquetSource(Generic[Record]):
         What becomes of rows that cannot be read.
     """
 
-    def __init__(self, path: str | Path, make: Callable[[dict[str, Any], Line], Record], *, how: Reading = STRICT):
+    def __init__(
+        self, path: str | Path, make: Callable[[dict[str, Any], Line], Record], *, how: Reading = STRICT_READING
+    ):
         self.name, self._path, self._make = str(path), Path(path), make
         self._refusals = Refusals(how, str(path), what="rows")
         self._group: tuple[int, Any] = (-1, None)
@@ -177,7 +179,7 @@ class ParquetSource(Generic[Record]):
                 yield line, record
 
 
-def read_parquet(folder: str | Path, *, fields: Fields = ITEM_FIELDS, how: Reading = STRICT) -> Parts:
+def read_parquet(folder: str | Path, *, fields: Fields = ITEM_FIELDS, how: Reading = STRICT_READING) -> Parts:
     """Return the parts of a folder of Parquet files."""
     folder = Path(folder)
     queries, clicks = folder / "queries.parquet", folder / "clicks.parquet"
@@ -189,12 +191,12 @@ def read_parquet(folder: str | Path, *, fields: Fields = ITEM_FIELDS, how: Readi
     )
 
 
-def read_items(path: str | Path, *, fields: Fields = ITEM_FIELDS, how: Reading = STRICT) -> ParquetSource[Item]:
+def read_items(path: str | Path, *, fields: Fields = ITEM_FIELDS, how: Reading = STRICT_READING) -> ParquetSource[Item]:
     """Return the items of a Parquet file."""
     return ParquetSource(path, lambda record, line: item_from(record, line, fields), how=how)
 
 
-def read_queries(path: str | Path, *, how: Reading = STRICT) -> ParquetSource[Query]:
+def read_queries(path: str | Path, *, how: Reading = STRICT_READING) -> ParquetSource[Query]:
     """Return the queries of a Parquet file."""
     return ParquetSource(path, lambda record, line: query_from(record, line, QUERY_FIELDS), how=how)
 
@@ -203,7 +205,12 @@ class ParquetEntries:
     """Clicks, or with `grades` judgments, of a Parquet file; columns are known by their names."""
 
     def __init__(
-        self, path: str | Path, *, grades: bool = False, how: Reading = STRICT, columns: Mapping[str, str] | None = None
+        self,
+        path: str | Path,
+        *,
+        grades: bool = False,
+        how: Reading = STRICT_READING,
+        columns: Mapping[str, str] | None = None,
     ):
         self.name = str(path)
         self._path, self._refusals = Path(path), Refusals(how, str(path), what="rows")
@@ -261,7 +268,7 @@ def _dictionaries(file: Any, size: int) -> list[str]:
     return sorted(found)
 
 
-ROWS = 4096
+ROWS_PER_TABLE = 4096
 
 
 def write_parquet(dataset: Dataset, folder: str | Path, *, overwrite: bool = False) -> None:
@@ -302,13 +309,13 @@ def _write(rows: Iterable[dict[str, Any]], path: Path) -> None:
     except ImportError:
         raise MissingExtraError("Writing Parquet", "parquet") from None
     rows = iter(rows)
-    first = list(islice(rows, ROWS))
+    first = list(islice(rows, ROWS_PER_TABLE))
     try:
         table = pyarrow.Table.from_pylist(first, schema=_schema(first))
         with ParquetWriter(path, table.schema) as writer:
             while table.num_rows:
                 writer.write_table(table)
-                table = _table(list(islice(rows, ROWS)), table.schema)
+                table = _table(list(islice(rows, ROWS_PER_TABLE)), table.schema)
     except pyarrow.ArrowException as error:
         raise DataError(f"the metadata do not fit columns ({error}).", path=path.name, remedy="Write BEIR.") from None
 

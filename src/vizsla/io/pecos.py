@@ -19,8 +19,8 @@ from vizsla.io.records import LineSource, ListSource, Records, Source, scan
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-MOST_EMPTY = 10_000_000
-"""Rows and columns that a matrix may have although its file has fewer bytes."""
+MAX_EMPTY_ROWS = 2_000_000
+"""Rows and columns that a matrix may have although its file has fewer bytes: each is an id of about 50 bytes."""
 _UNREADABLE = (ValueError, TypeError, KeyError, OSError, EOFError, OverflowError, MemoryError, zipfile.BadZipFile)
 
 
@@ -88,7 +88,7 @@ def _matrix(path: Path) -> csr_array:
             raise ValueError(f"format {matrix.format}")
         if matrix.format != "coo":
             matrix.check_format(full_check=True)
-        if sum(matrix.shape) > max(MOST_EMPTY, path.stat().st_size):
+        if sum(matrix.shape) > max(MAX_EMPTY_ROWS, path.stat().st_size):
             raise ValueError(f"shape {matrix.shape} is more than so few bytes can hold")
         plain: Any = csr_array(matrix).astype(np.float32)
     except _UNREADABLE as error:

@@ -9,7 +9,7 @@ from vizsla.core.catalog import Query
 from vizsla.core.validation import WarningLog
 from vizsla.errors import DataError, InputError
 from vizsla.io import jsonl, msmarco, parquet
-from vizsla.io.bad_lines import STRICT, Reading, putting_aside
+from vizsla.io.bad_lines import STRICT_READING, Reading, putting_aside
 from vizsla.io.builder import Parts
 from vizsla.io.fields import QUERY_FIELDS, Fields, sniff
 from vizsla.io.files import LineFile
@@ -19,7 +19,7 @@ from vizsla.io.tables import TableSource, item_maker, query_maker
 from vizsla.io.trec import read_topics
 
 
-def read_queries(path: Path, *, how: Reading = STRICT) -> Source[Query]:
+def read_queries(path: Path, *, how: Reading = STRICT_READING) -> Source[Query]:
     """Read a file of queries: JSONL, CSV, TSV, Parquet or TREC topics, by what it looks like."""
     kind = sniff(path, encoding=how.encoding)
     if kind == "jsonl":
@@ -37,7 +37,7 @@ def read_queries(path: Path, *, how: Reading = STRICT) -> Source[Query]:
 
 
 def read_entries(
-    path: Path, *, grades: bool = False, how: Reading = STRICT, columns: Mapping[str, str] | None = None
+    path: Path, *, grades: bool = False, how: Reading = STRICT_READING, columns: Mapping[str, str] | None = None
 ) -> Entries:
     """Read clicks, or judgments with `grades`: text columns or Parquet."""
     if path.suffix == ".parquet":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 
 from vizsla._internal.lazy import cached_property
 from vizsla._internal.terminal import progress
-from vizsla.core.catalog import Catalog, Item, Query
+from vizsla.core.catalog import NO_METADATA, Catalog, Item, Query
 from vizsla.core.strings import Strings
 from vizsla.core.validation import WarningLog
 from vizsla.data.metadata import ItemMetadata
 from vizsla.data.metadata_join import selected
 from vizsla.errors import DataError
-from vizsla.io.bad_lines import STRICT, Reading, Refusals
+from vizsla.io.bad_lines import STRICT_READING, Reading, Refusals
 from vizsla.io.files import Line, LineFile, max_record_bytes
 
 Record = TypeVar("Record", bound=Item | Query)
@@ -149,7 +149,7 @@ class LineSource(Generic[Record]):
         What becomes of lines that cannot be read.
     """
 
-    def __init__(self, file: LineFile, parse: Callable[[Line], Record], *, how: Reading = STRICT):
+    def __init__(self, file: LineFile, parse: Callable[[Line], Record], *, how: Reading = STRICT_READING):
         self.name, self._file, self._parse, self._skips = file.name, file, parse, how.skips
         self._blank, self._refusals = 0, Refusals(how, file.name)
 
@@ -216,7 +216,7 @@ class Packed(Generic[Record]):
         return record
 
 
-BATCH = 1024
+RECORDS_PER_BATCH = 1024
 """Records that are looked at together: much faster than one by one."""
 
 
@@ -234,6 +234,8 @@ class Records(Generic[Record]):
         Their ids, in the source's order.
     dropped : frozenset of int
         Numbers of source records that are left out.
+    columns : mapping, optional
+        What the columns are that the user named: "title", "text", or a field of its own name.
 
     Examples
     --------
@@ -243,8 +245,15 @@ class Records(Generic[Record]):
     (2, 'a pear', ['0', '1'])
     """
 
-    def __init__(self, source: Source[Record], ids: Strings, *, dropped: frozenset[int] = frozenset()):
-        self.ids, self._source, self._dropped = ids, source, dropped
+    def __init__(
+        self,
+        source: Source[Record],
+        ids: Strings,
+        *,
+        dropped: frozenset[int] = frozenset(),
+        columns: Mapping[str, str] = NO_METADATA,
+    ):
+        self.ids, self._source, self._dropped, self.columns = ids, source, dropped, columns
 
     def __iter__(self) -> Iterator[Record]:
         if not self._dropped:
@@ -267,15 +276,14 @@ class Records(Generic[Record]):
         """Return some of the records, in their order, with the ids that these have."""
         kept = np.setdiff1d(np.arange(len(self.ids) + len(self._dropped)), sorted(self._dropped))[numbers]
         others = np.setdiff1d(np.arange(len(self.ids) + len(self._dropped)), kept)
-        return Records(self._source, ids, dropped=frozenset(others.tolist()))
+        return Records(self._source, ids, dropped=frozenset(others.tolist()), columns=self.columns)
 
-    def described(self, details: ItemMetadata | None) -> Records[Record]:
+    def described(self, details: ItemMetadata | None, columns: Mapping[str, str] = NO_METADATA) -> Records[Record]:
         """Return the same records; their ids carry these details, which are by the source's numbers."""
-        if details is None:
-            return self
-        if self._dropped:
+        if details is not None and self._dropped:
             details = selected(details, np.setdiff1d(np.arange(details.count), sorted(self._dropped)))
-        return Records(self._source, Catalog(self.ids, details), dropped=self._dropped)
+        ids = self.ids if details is None else Catalog(self.ids, details)
+        return Records(self._source, ids, dropped=self._dropped, columns=columns)
 
     def __repr__(self) -> str:
         return f"Records({len(self)} in {self._source.name})"
@@ -339,7 +347,7 @@ def _ids(source: Iterable[Record], empty: _Counter, note: Callable[[list[Any]], 
 
 
 def _batches(source: Iterable[Record]) -> Iterator[list[Record]]:
-    """Yield records by the `BATCH`; fewer where they are so long that together they exceed a record's limit."""
+    """Yield `RECORDS_PER_BATCH` records at a time; fewer where together they exceed the limit of a record."""
     batch: list[Record] = []
     left = most = max_record_bytes()
     for record in source:
@@ -347,7 +355,7 @@ def _batches(source: Iterable[Record]) -> Iterator[list[Record]]:
         left -= sum(map(len, record[:-1]))  # the id, the text and the title
         if record.metadata:
             left -= sum(map(_length, record.metadata.values()))
-        if len(batch) == BATCH or left < 0:
+        if len(batch) == RECORDS_PER_BATCH or left < 0:
             yield batch
             batch, left = [], most
     if batch:

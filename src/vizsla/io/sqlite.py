@@ -18,7 +18,7 @@ from vizsla.errors import FormatError, InputError, VizslaError
 
 T = TypeVar("T")
 
-VERSION = 1
+SCHEMA_VERSION = 1
 PATIENCE_S = 120.0
 """How long to wait for another process that writes; a write takes milliseconds."""
 MOMENT_S = 0.05
@@ -42,7 +42,7 @@ _SQLITE = ForkGate()
 
 def marks(application: int) -> tuple[str, str]:
     """Return the statements that mark a new file as one of this application and version."""
-    return f"PRAGMA application_id = {application}", f"PRAGMA user_version = {VERSION}"
+    return f"PRAGMA application_id = {application}", f"PRAGMA user_version = {SCHEMA_VERSION}"
 
 
 class SqliteFile:
@@ -153,11 +153,11 @@ class SqliteFile:
         """Return whether the tables are there; raise if there is something else."""
         asked = ("PRAGMA application_id", "PRAGMA user_version", "SELECT COUNT(*) FROM sqlite_master")
         mark, version, tables = (connection.execute(sql).fetchone()[0] for sql in asked)
-        if mark == self.application and version == VERSION:
+        if mark == self.application and version == SCHEMA_VERSION:
             self._check_tables(connection)
             return True
         if mark == self.application:
-            raise self.damaged(f"its version is {version}, and this vizsla reads {VERSION}")
+            raise self.damaged(f"its version is {version}, and this vizsla reads {SCHEMA_VERSION}")
         if mark or tables:
             raise self.damaged("it is the database of another program")
         return False

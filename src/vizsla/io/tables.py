@@ -19,14 +19,14 @@ from vizsla._internal.lazy import cached_property
 from vizsla.core.catalog import NO_METADATA, Item, Query
 from vizsla.core.validation import WarningLog
 from vizsla.errors import DataError
-from vizsla.io.bad_lines import STRICT, Reading, Refusals
+from vizsla.io.bad_lines import STRICT_READING, Reading, Refusals
 from vizsla.io.fields import ITEM_FIELDS, Fields
 from vizsla.io.files import Block, Line, LineFile, Refuse, max_record_bytes
 from vizsla.io.records import Record
 
-PLAIN = 100_000
+MAX_CSV_MODULE_CHARS = 100_000
 """The csv module refuses fields above 2^17 characters; longer lines are taken apart here."""
-MOST_LINES = 10_000
+MAX_LINES_PER_RECORD = 10_000
 """Of one record: a quote that is open for longer is a quote too many."""
 _EMPTY = re.compile(rb"\n*")
 _QUOTED = re.compile(r'[^"]*(?:""[^"]*)*"(?!")')
@@ -93,7 +93,7 @@ class CsvRows:
         return self._waiting.popleft() if self._waiting else next(self._lines, None)
 
     def _quoted(self, line: Line, refuse: RefuseLine) -> list[str] | None:
-        if len(line.text) < PLAIN and line.text.count('"') % 2 == 0:
+        if len(line.text) < MAX_CSV_MODULE_CHARS and line.text.count('"') % 2 == 0:
             try:
                 return next(csv.reader((line.text,), delimiter=self._separator, strict=True))
             except csv.Error:
@@ -133,7 +133,7 @@ class CsvRows:
         parts, held, most = [text], len(text), max_record_bytes()
         ending = (more[-1] if more else line).end
         while found is None:
-            following = self._next() if len(more) < MOST_LINES else None
+            following = self._next() if len(more) < MAX_LINES_PER_RECORD else None
             if following is None:
                 raise line.error("a quote is not closed.", "Close it, or double the quotes inside of a field.")
             more.append(following)
@@ -334,7 +334,7 @@ def table_head(names: Sequence[str], fields: Fields, line: Line) -> TableHead:
         listed = ", ".join(map(repr, names[:12]))
         remedy = "Name the columns: id and text (on the command line --id and --text)."
         raise line.error(f"no column of the header is known as {missing}. Got {listed}.", remedy)
-    used = {id, title, *text}
+    used = {id, title, *(text if len(text) == 1 else ())}
     if fields.meta is None:
         meta = tuple(at for at in range(len(names)) if at not in used)
     else:
@@ -391,7 +391,7 @@ class TableSource(Generic[Record]):
         maker: Callable[[TableHead], Callable[[list[str]], Record]],
         *,
         fields: Fields = ITEM_FIELDS,
-        how: Reading = STRICT,
+        how: Reading = STRICT_READING,
         separator: str | None = None,
     ):
         self.name, self._file, self._how = file.name, file, how

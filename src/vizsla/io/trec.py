@@ -15,7 +15,7 @@ from vizsla.core.validation import WarningLog, check_unicode
 from vizsla.data.dataset import Dataset
 from vizsla.errors import DataError
 from vizsla.io.atomic import writing
-from vizsla.io.bad_lines import STRICT, Reading, Refusals
+from vizsla.io.bad_lines import STRICT_READING, Reading, Refusals
 from vizsla.io.files import Line, LineFile
 from vizsla.io.records import ListSource
 
@@ -95,7 +95,7 @@ def read_run(path: str | Path, *, catalog: Strings | None = None) -> Candidates:
 
 
 def read_answers(
-    path: str | Path, *, catalog: Strings | None = None, how: Reading = STRICT
+    path: str | Path, *, catalog: Strings | None = None, how: Reading = STRICT_READING
 ) -> dict[str, dict[str, float]]:
     """Return a run as `{query id: {item id: score}}`, in the order of its lines.
 

@@ -111,7 +111,7 @@ def click_times(times: Sequence[Any]) -> NDArray[np.float64]:
 
 Triples = tuple[list[str], NDArray[np.int64], Int64Array]
 Encode = Callable[[list[str]], Any]
-UNIT = 1024
+WEIGHT_UNITS = 1024
 """Weights are counted in 1024ths: whole numbers, so that adding and taking away is exact in any order."""
 
 
@@ -273,7 +273,7 @@ class ClickLog:
     def clicks(self) -> csr_array:
         """The clicks' weights, queries × items, float32."""
         matrix = self.matrix.astype(np.float32)
-        matrix.data /= UNIT
+        matrix.data /= WEIGHT_UNITS
         return matrix
 
     def take(self, numbers: NDArray[np.int64]) -> Self:
@@ -304,6 +304,14 @@ class ClickLog:
         items = numbers[left.items].astype(np.int32)
         clicks = left.vectors, left.offsets, items, left.units
         return type(self)(left.queries, *clicks, width=width, half_life=self.half_life)
+
+    def encoded_by(self, encode: Encode) -> Self:
+        """Return the same clicks with other vectors for their queries; one that they make nothing of is left out."""
+        log = type(self)._build(
+            self.take_queries(self.rows), self.items.astype(np.int64), self.units, encode, self.width
+        )
+        log.half_life = self.half_life
+        return log
 
     def take_queries(self, numbers: NDArray[np.int64]) -> list[str]:
         """Return the texts of these queries."""
@@ -406,7 +414,7 @@ def _from_dataset(dataset: Any, items: Strings) -> Triples:
 
 def click_units(weights: Any) -> Int64Array:
     """Return weights of clicks in 1024ths, at least one each."""
-    return np.maximum(np.rint(click_weights(weights) * UNIT), 1).astype(np.int64)
+    return np.maximum(np.rint(click_weights(weights) * WEIGHT_UNITS), 1).astype(np.int64)
 
 
 def _numbered(texts: Sequence[str]) -> tuple[list[str], NDArray[np.int64]]:

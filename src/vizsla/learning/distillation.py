@@ -48,7 +48,7 @@ def log_shares(scores: Any, inside: NDArray[np.bool_]) -> Float64Array:
     return np.asarray(values - np.log(np.maximum(total, 1e-300)))
 
 
-BATCH = 1024
+QUERIES_PER_BATCH = 1024
 
 
 class Teacher:
@@ -73,8 +73,8 @@ class Teacher:
         width = min(check_positive("depth", depth), len(retriever.items))
         self.best: Int32Array = np.full((len(queries), width), -1, np.int32)
         spreads = []
-        for first in range(0, len(queries), BATCH):
-            numbers = np.arange(first, min(first + BATCH, len(queries)))
+        for first in range(0, len(queries), QUERIES_PER_BATCH):
+            numbers = np.arange(first, min(first + QUERIES_PER_BATCH, len(queries)))
             found = retriever._search(queries.take(numbers), width, None, threads)
             rows = np.repeat(numbers, np.diff(found.offsets))
             self.best[rows, np.arange(len(found.items)) - found.offsets[rows - first]] = found.items

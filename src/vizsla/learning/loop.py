@@ -163,7 +163,7 @@ class Training(ABC):
 
 Evaluation = list[Float64Array]
 """What was measured at one time: an array with a value per held-out query, or several for several settings."""
-BEST = "best_"
+BEST_PREFIX = "best_"
 
 
 class TrainingLoop:
@@ -307,7 +307,7 @@ class TrainingLoop:
     def _save(self) -> None:
         if self.checkpoint is None:
             return
-        best = {f"{BEST}{name}": values for name, values in (self.best or {}).items()}
+        best = {f"{BEST_PREFIX}{name}": values for name, values in (self.best or {}).items()}
         rows = [values for evaluation in self.evaluations for values in evaluation]
         measured = np.array(rows, np.float64) if rows else np.zeros((0, 0))
         state = TrainingState(self.key, self.training.steps_done, self.training.state() | best, measured)
@@ -320,8 +320,8 @@ class TrainingLoop:
         if state.key != self.key:
             wanted = "`checkpoint` must be of a training with the same settings and data"
             raise InputError(f"{wanted}. Got another's in {self.checkpoint}: remove it, or give another folder.")
-        names = [name for name in state.arrays if name.startswith(BEST)]
-        self.best = {name.removeprefix(BEST): state.arrays.pop(name) for name in names} or None
+        names = [name for name in state.arrays if name.startswith(BEST_PREFIX)]
+        self.best = {name.removeprefix(BEST_PREFIX): state.arrays.pop(name) for name in names} or None
         self.training.resume(state)
         count = len(state.measured) // self.rows
         for number in range(count):

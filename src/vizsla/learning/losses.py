@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from vizsla.typing import BoolArray, Float32Array, Float64Array
 
-PAIRS = 1 << 20
+MAX_PAIRS_PER_CHUNK = 1 << 20
 """Pairs of a relevant item and another that are looked at together, or one query's: what bounds the memory."""
 
 
@@ -132,7 +132,7 @@ def in_pieces(loss: Loss, relevant: Any, others: Any, weights: Any) -> LossAndGr
     True
     """
     relevant, others, weights = (np.asarray(each, np.float64) for each in (relevant, others, weights))
-    queries, size = len(weights), max(1, PAIRS // max(1, weights.shape[1] * others.shape[1]))
+    queries, size = len(weights), max(1, MAX_PAIRS_PER_CHUNK // max(1, weights.shape[1] * others.shape[1]))
     if queries <= size:
         return loss(relevant, others, weights)
     total, pushed, pulled = 0.0, np.zeros_like(relevant), np.zeros_like(others)

@@ -10,9 +10,9 @@ from vizsla.learning.code_scores import CodeScores, QueryTables
 from vizsla.learning.data import Positives
 from vizsla.typing import Float32Array, Int32Array
 
-SCAN = 8
+DIMENSIONS_PER_SCANNED_CODE = 8
 """A scan adds a number a code where a product multiplies `dim`: it pays up to an eighth."""
-BLOCK = 1 << 23
+NUMBERS_PER_BLOCK = 1 << 23
 """Numbers decoded at once, at most: what bounds the memory, never the answer."""
 
 
@@ -33,7 +33,7 @@ def live_search(scores: CodeScores, asked: QueryTables, k: int, *, but: Int32Arr
     but : int32 array, queries × items
         What to leave out, such as relevant items; -1 is padding.
     """
-    if scores.stored is not None and scores.parts * SCAN <= scores.dim:
+    if scores.stored is not None and scores.parts * DIMENSIONS_PER_SCANNED_CODE <= scores.dim:
         return _scanned(scores, scores.stored, asked, k, but)
     return _multiplied(scores, asked, k, but)
 
@@ -53,7 +53,7 @@ def _scanned(scores: CodeScores, stored: NDArray[np.uint8], asked: QueryTables, 
 
 
 def _multiplied(scores: CodeScores, asked: QueryTables, k: int, but: Int32Array) -> Int32Array:
-    block = max(k + but.shape[1], BLOCK // max(1, scores.parts * scores.width))
+    block = max(k + but.shape[1], NUMBERS_PER_BLOCK // max(1, scores.parts * scores.width))
     best: list[tuple[Int32Array, NDArray[np.float32]]] = []
     for first in range(0, scores.items, block):
         last = min(first + block, scores.items)
@@ -101,7 +101,7 @@ class ImaginedQueries:
         self._queries, self._items, self._rows = queries, relevant.items[queries, places], rows
 
     def draw(self, count: int, pick: np.random.Generator) -> tuple[Float32Array, NDArray[np.int32]]:
-        """Return some imagined queries, of length 1, and the item that each one is about."""
+        """Return some synthetic queries, of length 1, and the item that each one is about."""
         items = pick.integers(0, len(self.vectors), count).astype(np.int32)
         models = pick.integers(0, len(self._queries), count)
         moved = _units(self.vectors[self._items[models]])

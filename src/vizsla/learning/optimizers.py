@@ -31,7 +31,7 @@ class AdamW:
     [0.9, 1.1]
     """
 
-    FIRST, SECOND, LEAST = 0.9, 0.999, 1e-8
+    FIRST_DECAY, SECOND_DECAY, EPSILON = 0.9, 0.999, 1e-8
 
     def __init__(self, parameters: Float32Array, *, rate: float, decay: float = 0.0):
         check_range("rate", rate, 0, 1)
@@ -45,10 +45,10 @@ class AdamW:
         if gradient.shape != self.parameters.shape:
             raise InputError(f"`gradient` must have shape {self.parameters.shape}. Got {gradient.shape}.")
         self.steps += 1
-        self.mean += np.float32(1 - self.FIRST) * (gradient - self.mean)
-        self.square += np.float32(1 - self.SECOND) * (gradient * gradient - self.square)
-        mean = self.mean / np.float32(1 - self.FIRST**self.steps)
-        deviation = np.sqrt(self.square / np.float32(1 - self.SECOND**self.steps)) + np.float32(self.LEAST)
+        self.mean += np.float32(1 - self.FIRST_DECAY) * (gradient - self.mean)
+        self.square += np.float32(1 - self.SECOND_DECAY) * (gradient * gradient - self.square)
+        mean = self.mean / np.float32(1 - self.FIRST_DECAY**self.steps)
+        deviation = np.sqrt(self.square / np.float32(1 - self.SECOND_DECAY**self.steps)) + np.float32(self.EPSILON)
         rate = np.float32(factor * self.rate)
         self.parameters -= rate * (mean / deviation)
         if self.decay:
@@ -65,7 +65,7 @@ class AdamW:
         self.steps, self.mean, self.square = steps, mean.copy(), square.copy()
 
 
-LEAST = 0.02
+MIN_RATE_SHARE = 0.02
 """The rate never falls below this share, so that the last steps still count."""
 
 
@@ -90,7 +90,7 @@ def rate_factor(step: int, steps: int, *, warm_up: float) -> float:
     if step + 1 < rising:
         return (step + 1) / rising
     left = (steps - step) / max(1.0, steps - int(rising))
-    return float(min(1.0, max(LEAST, left)))
+    return float(min(1.0, max(MIN_RATE_SHARE, left)))
 
 
 def clipped(gradients: list[NDArray[np.float32]], most: float) -> float:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vizsla.data.dataset import DAY, ClickEvents, Dataset
+from vizsla.data.dataset import SECONDS_PER_DAY, ClickEvents, Dataset
 from vizsla.errors import InputError
 from vizsla.learning.clicks import Row, click_rows, click_times, click_weights, timed_rows
 from vizsla.learning.selection import HALF_LIFE_ERRORS, Choice, choose, surely_better
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from vizsla.base.retriever import Retriever
 
 AUTO = "auto"
-SPANS = (1.0, 0.5, 0.25, 0.125, 0.0625)
+HALF_LIFE_SHARES = (1.0, 0.5, 0.25, 0.125, 0.0625)
 """What is tried: shares of the time that the log spans."""
 HELD_OUT_SHARE, MAX_HELD_OUT_QUERIES = 0.1, 2000
-LEAST = 1 / 1024
+MIN_DECAYED_WEIGHT = 1 / 1024
 """A weight that has decayed below this no longer counts: logs count in 1024ths."""
 
 Build = Callable[[Any], "Retriever"]
@@ -59,12 +59,16 @@ def decayed(clicks: Any, half_life: float) -> Any:
     """
     if isinstance(clicks, Dataset):
         events = timed(clicks).decayed(half_life)
-        events = events.only(events.weights >= LEAST)
+        events = events.only(events.weights >= MIN_DECAYED_WEIGHT)
         matrix = events.matrix(clicks.clicks.shape)
         return Dataset(clicks.items, clicks.queries, clicks=matrix, query_features=clicks.query_features)
     rows = timed_rows(clicks)
     weights = _events(rows).decayed(half_life).weights.tolist()
-    return [(query, item, weight) for (query, item, *_), weight in zip(rows, weights, strict=True) if weight >= LEAST]
+    return [
+        (query, item, weight)
+        for (query, item, *_), weight in zip(rows, weights, strict=True)
+        if weight >= MIN_DECAYED_WEIGHT
+    ]
 
 
 def choose_half_life(clicks: Any, build: Build) -> Choice:
@@ -76,7 +80,10 @@ def choose_half_life(clicks: Any, build: Build) -> Choice:
         The first trial is no half-life; `chosen["half_life"]` is days, or None.
     """
     train, texts, wanted, cold, span = _parted(clicks)
-    trials: list[dict[str, Any]] = [{"half_life": None}, *({"half_life": _round(span * share)} for share in SPANS)]
+    trials: list[dict[str, Any]] = [
+        {"half_life": None},
+        *({"half_life": _round(span * share)} for share in HALF_LIFE_SHARES),
+    ]
     measured = [_ranks(build(_aged(train, trial["half_life"])), texts, wanted) for trial in trials]
     return choose(trials, measured, cold, measure="MRR@10", rule=surely_better(HALF_LIFE_ERRORS, top_only=True))
 
@@ -91,7 +98,7 @@ def _parted(clicks: Any) -> tuple[Any, list[str], list[set[str]], NDArray[np.boo
         cold = set(held.query_texts("cold")[0])
         ids = list(wanted)[-MAX_HELD_OUT_QUERIES:]
         answers, flags = [set(wanted[id]) for id in ids], np.array([id in cold for id in ids])
-        return train, [named[id] for id in ids], answers, flags, float(np.ptp(events.times)) / DAY
+        return train, [named[id] for id in ids], answers, flags, float(np.ptp(events.times)) / SECONDS_PER_DAY
     rows = timed_rows(clicks)
     times = _events(rows).times
     cut = np.sort(times)[min(len(times) - 1, round((1 - HELD_OUT_SHARE) * len(times)))]
@@ -105,7 +112,7 @@ def _parted(clicks: Any) -> tuple[Any, list[str], list[set[str]], NDArray[np.boo
     known = {row[1] for row in early}
     texts = list(later)[-MAX_HELD_OUT_QUERIES:]
     flags = np.array([not later[text] & known for text in texts])
-    return early, texts, [later[text] for text in texts], flags, float(np.ptp(times)) / DAY
+    return early, texts, [later[text] for text in texts], flags, float(np.ptp(times)) / SECONDS_PER_DAY
 
 
 def _aged(clicks: Any, half_life: float | None) -> Any:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from vizsla.core.sparse import row_numbers
 from vizsla.typing import Float32Array, Int64Array, Uint8Array
 
-BLOCK = 8192
+PAIRS_PER_BLOCK = 8192
 """Pairs that are looked at together, or one item's: what they take fits into memory that is used again."""
 
 
@@ -101,7 +101,7 @@ def _blocks(bounds: Int64Array) -> Iterator[tuple[int, int]]:
     """Yield from which item to which a block goes, given where each one's pairs begin."""
     first = 0
     while first < len(bounds) - 1:
-        last = max(first + 1, int(np.searchsorted(bounds, bounds[first] + BLOCK, side="right")) - 1)
+        last = max(first + 1, int(np.searchsorted(bounds, bounds[first] + PAIRS_PER_BLOCK, side="right")) - 1)
         yield first, last
         first = last
 

@@ -23,6 +23,8 @@ FUSION_ERRORS = 2.0
 """So much better must a fusion be than the best part, and one of more parts than one of fewer."""
 HALF_LIFE_ERRORS = 2.0
 """So much better must a half-life be than none."""
+FIELD_ERRORS = 1.0
+"""So much better must another weight of a field be than the one before: of many that are tried, some look better."""
 COLD_LOSS_ERRORS = 2.0
 """Up to so much may cold queries be behind the number of epochs that serves them best."""
 KIND_LOSS_ERRORS = 1.0
@@ -34,7 +36,7 @@ MIN_QUERIES = 30
 """Below so many held-out queries nothing is sure."""
 MIN_QUERIES_FOR_B = 100
 """With fewer queries a token index keeps its default `b`."""
-ROUNDING = 1e-9
+ROUNDING_ERROR = 1e-9
 """A mean difference nearer to 0 than this is none."""
 EQUAL_DIGITS = 6
 """Recalls that agree to so many digits are equal."""
@@ -146,6 +148,40 @@ class Choice:
         except (TypeError, KeyError, IndexError) as error:
             raise InputError(f"A choice must have trials and a best one. Got another: {error}.") from error
         return choice
+
+
+@dataclass(frozen=True)
+class Choices:
+    """Several choices that one training made.
+
+    Parameters
+    ----------
+    made : mapping of str to Choice
+        Each choice, by what was chosen.
+
+    Examples
+    --------
+    >>> weight = Choice("MRR@10", 4, 6, [{"weight": 0.5, "all": 0.3}, {"weight": 1.0, "all": 0.2}], 0)
+    >>> Choices({"weight": weight}).summary == weight.summary
+    True
+    """
+
+    made: Mapping[str, Choice]
+
+    @property
+    def summary(self) -> str:
+        """What was chosen and how much better it is, a sentence per choice."""
+        return " ".join(choice.summary for choice in self.made.values())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return each choice as an artifact holds it."""
+        return {name: choice.to_dict() for name, choice in self.made.items()}
+
+    @classmethod
+    def of(cls, **made: Choice | None) -> Self | None:
+        """Return the choices that were made; None where there were none."""
+        given = {name: choice for name, choice in made.items() if choice is not None}
+        return cls(given) if given else None
 
 
 def _said(value: Any) -> str:

@@ -35,7 +35,7 @@ class HoldoutSize(NamedTuple):
 
 
 LOG_HOLDOUT = HoldoutSize(0.2, 4000, 5)
-"""Of a log whose queries have vectors. Settings are chosen on `SPLITS` splits."""
+"""Of a log whose queries have vectors. Settings are chosen on `NUM_SPLITS` splits."""
 TABLE_HOLDOUT = HoldoutSize(0.1, 2000, 20)
 """Of the clicks that a token table learns from."""
 TEXT_HOLDOUT = HoldoutSize(0.1, 4000, 5)
@@ -46,7 +46,7 @@ MAX_SAMPLE_ROWS = 10_000
 """Instances of a sample of a log's items: a second or two, and enough to see a difference that matters."""
 SAMPLE_SHARE, MIN_SAMPLE_QUERIES = 0.2, 100
 """The share of a sample's queries that is held out, and how many are too few to choose by."""
-SPLITS = 3
+NUM_SPLITS = 3
 ENOUGH_QUERIES, MAX_TABLE_SPLITS = 400, 5
 """Few clicks for a token table are split several times, until so many queries were held out."""
 COLD_SHARE = 0.5
@@ -431,7 +431,7 @@ def log_splits(log: ClickLog, *, cold: float, seed: int) -> Iterator[LogSplit]:
     if too_few(log):
         raise InputError(f'{too_few_message(log)}: give every setting a value instead of "auto".')
     matrix, queries = log.matrix, max(1, LOG_HOLDOUT.of(len(log)))
-    for number in range(SPLITS):
+    for number in range(NUM_SPLITS):
         found = possible_split(matrix, queries=queries, cold=cold, seed=seed + number)
         if found is None:
             raise InputError("The clicks are too few to hold any out: give the weight instead.")

@@ -17,10 +17,10 @@ from vizsla.io.atomic import writing_folder
 from vizsla.learning.loop import TrainingState
 from vizsla.typing import Float32Array
 
-BATCH = 128
-PIECE = 16
+TEXTS_PER_BATCH = 128
+QUERIES_PER_PASS = 16
 """Queries of a step that go through the model together."""
-MOMENTS = {"mean": "exp_avg", "square": "exp_avg_sq"}
+ADAM_MOMENTS = {"mean": "exp_avg", "square": "exp_avg_sq"}
 """What AdamW remembers of every weight: our names and torch's."""
 
 
@@ -55,14 +55,14 @@ class TorchQueryEncoder:
         self.model.train()
         with self._torch.random.fork_rng():
             self._torch.manual_seed(self.seed * 1_000_003 + self.steps)
-            self._pieces = list(self._encoded(texts, PIECE))
+            self._pieces = list(self._encoded(texts, QUERIES_PER_PASS))
         return self._joined(self._pieces, len(texts))
 
     def encoded(self, texts: Sequence[str]) -> Float32Array:
         """Encode queries with the model as it is, to look at it: without dropout, and nothing is remembered."""
         self.model.eval()
         with self._torch.no_grad():
-            return self._joined(self._encoded(texts, BATCH), len(texts))
+            return self._joined(self._encoded(texts, TEXTS_PER_BATCH), len(texts))
 
     def step(self, by_row: Float32Array, *, factor: float = 1.0, clip: float = 1.0) -> None:
         """Move against the gradient, given by the rows that were encoded last."""
@@ -88,7 +88,7 @@ class TorchQueryEncoder:
         """Return weights and moments, as a checkpoint holds them: flat, by number."""
         arrays = {f"weight_{number}": values.reshape(-1) for number, values in enumerate(self.weights())}
         for number, weight in enumerate(self._weights):
-            for name, theirs in MOMENTS.items():
+            for name, theirs in ADAM_MOMENTS.items():
                 held = self._optimizer.state.get(weight, {}).get(theirs)
                 arrays[f"{name}_{number}"] = _numbers(self._torch.zeros_like(weight) if held is None else held).ravel()
         return arrays
@@ -98,7 +98,7 @@ class TorchQueryEncoder:
         self.steps, shapes = state.steps, [tuple(weight.shape) for weight in self._weights]
         self.take([state.array(f"weight_{number}", shape) for number, shape in enumerate(shapes)])
         for number, weight in enumerate(self._weights):
-            found = {theirs: state.array(f"{name}_{number}", shapes[number]) for name, theirs in MOMENTS.items()}
+            found = {theirs: state.array(f"{name}_{number}", shapes[number]) for name, theirs in ADAM_MOMENTS.items()}
             moments = {name: self._torch.from_numpy(values).to(weight.device) for name, values in found.items()}
             self._optimizer.state[weight] = {"step": self._torch.tensor(float(state.steps)), **moments}
 

@@ -11,8 +11,8 @@ from vizsla._internal.lazy import import_extra
 from vizsla.errors import InputError
 from vizsla.typing import Float32Array
 
-CLIP = 1.0
-DECAY = 0.01
+MAX_GRADIENT_NORM = 1.0
+WEIGHT_DECAY = 0.01
 
 
 class TorchAdamW:
@@ -28,7 +28,7 @@ class TorchAdamW:
         Weight decay.
     """
 
-    def __init__(self, groups: list[tuple[str, list[Any]]], rates: Mapping[str, float], *, decay: float = DECAY):
+    def __init__(self, groups: list[tuple[str, list[Any]]], rates: Mapping[str, float], *, decay: float = WEIGHT_DECAY):
         self._torch: Any = import_extra("torch", "Training a model", "neural")
         self.rates = dict(rates)
         self.parameters = [each for _, group in groups for each in group]
@@ -47,7 +47,7 @@ class TorchAdamW:
 
     def apply(self, factor: float = 1.0) -> None:
         """Move against the gradients that are there, clipped, and forget them."""
-        self._torch.nn.utils.clip_grad_norm_(self.parameters, CLIP)
+        self._torch.nn.utils.clip_grad_norm_(self.parameters, MAX_GRADIENT_NORM)
         for name, group in zip(self.names, self._optimizer.param_groups, strict=True):
             group["lr"] = factor * self.rates[name]
         self._optimizer.step()

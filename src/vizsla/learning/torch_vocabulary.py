@@ -94,7 +94,7 @@ def _headless(transformers: Any, folder: Path, config: Any) -> Loaded:
     return Loaded(body, False, weight, torch.zeros(len(weight)))
 
 
-CHUNK = 16
+TEXTS_PER_PASS = 16
 """Texts of like length that go through the transformer together, so that little is padded."""
 
 
@@ -242,16 +242,16 @@ class VocabularyModel:
 
 def _chunks(texts: Sequence[Int64Array]) -> Iterator[list[int]]:
     order = sorted(range(len(texts)), key=lambda number: len(texts[number]))
-    for start in range(0, len(order), CHUNK):
-        yield order[start : start + CHUNK]
+    for start in range(0, len(order), TEXTS_PER_PASS):
+        yield order[start : start + TEXTS_PER_PASS]
 
 
-LEVEL = -2.0
+INITIAL_LOGIT = -2.0
 """A token's highest value in a text that says nothing about it, before elu1p."""
-PART = 50
+SAMPLE_TEXTS_PER_BATCH = 50
 
 
-def center(model: VocabularyModel, *samples: Sequence[Int64Array], level: float = LEVEL) -> None:
+def center(model: VocabularyModel, *samples: Sequence[Int64Array], level: float = INITIAL_LOGIT) -> None:
     """Set the head's biases so that every token has this level in the mean over the samples, each counting alike.
 
     A head tied to word embeddings gives common words high values in every text; so beta search would rank by them.
@@ -264,16 +264,16 @@ def center(model: VocabularyModel, *samples: Sequence[Int64Array], level: float 
 
 def _means(model: VocabularyModel, texts: Sequence[Int64Array]) -> Iterator[NDArray[np.float32]]:
     """Yield the mean highest value of every token, over some texts at a time."""
-    for start in range(0, len(texts), PART):
+    for start in range(0, len(texts), SAMPLE_TEXTS_PER_BATCH):
         with model.no_gradients():
-            encoding = model.encode(texts[start : start + PART])
+            encoding = model.encode(texts[start : start + SAMPLE_TEXTS_PER_BATCH])
             yield model.highest(encoding, np.arange(model.tokens)).mean(dim=0).numpy()
 
 
-BATCH = 32
-SHARE = 0.15
+MLM_TEXTS_PER_STEP = 32
+MASKED_SHARE = 0.15
 """Of a text's tokens; four in five become [MASK], one in ten another token, one in ten stays (as BERT was trained)."""
-RATES = {"body": 5e-5, "head": 2e-4, "rest": 2e-3}
+MLM_RATES = {"body": 5e-5, "head": 2e-4, "rest": 2e-3}
 
 
 def train_masked(
@@ -296,13 +296,13 @@ def train_masked(
     seed : int
         Fixes every draw.
     """
-    optimizer = TorchAdamW(model.groups(), RATES)
+    optimizer = TorchAdamW(model.groups(), MLM_RATES)
     long = [number for number, text in enumerate(texts) if len(text) > 2]
     losses = []
     for step in progress(range(steps if long else 0), what="masked words"):
         model.begin_step(seed + step)
         rng = np.random.default_rng([seed, 2, step])
-        chosen = [texts[long[number]] for number in rng.integers(0, len(long), BATCH)]
+        chosen = [texts[long[number]] for number in rng.integers(0, len(long), MLM_TEXTS_PER_STEP)]
         losses.append(_loss(model, chosen, tokens, mask, rng))
         optimizer.apply(rate_factor(step, steps, warm_up=0.1))
     return losses
@@ -333,7 +333,7 @@ def _covered(
 ) -> tuple[Int64Array, Int64Array]:
     """Return the text with some tokens hidden, and where."""
     inside = 1 + np.flatnonzero(np.isin(text[1:-1], tokens))
-    at = np.sort(rng.permutation(inside)[: max(1, round(SHARE * len(inside)))])
+    at = np.sort(rng.permutation(inside)[: max(1, round(MASKED_SHARE * len(inside)))])
     kind, covered = rng.random(len(at)), text.copy()
     covered[at[kind < 0.8]] = mask
     others = at[(kind >= 0.8) & (kind < 0.9)]

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from vizsla.methods.sidr.model import Sidr as Sidr
     from vizsla.methods.tfidf import Tfidf as Tfidf
     from vizsla.methods.tokens.model import TokenRetriever as TokenRetriever
+    from vizsla.methods.typo_tolerant import TypoTolerant as TypoTolerant
     from vizsla.methods.xrlinear.model import XrLinear as XrLinear
     from vizsla.methods.xrlinear.tree import LabelTree as LabelTree
 
@@ -46,6 +47,7 @@ _PUBLIC = {
     "Statistics": "vizsla.methods.bm25_statistics",
     "Tfidf": "vizsla.methods.tfidf",
     "TokenRetriever": "vizsla.methods.tokens.model",
+    "TypoTolerant": "vizsla.methods.typo_tolerant",
     "XrLinear": "vizsla.methods.xrlinear.model",
 }
 

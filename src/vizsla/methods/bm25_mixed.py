@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import islice
 from typing import NamedTuple
@@ -17,18 +17,19 @@ from vizsla.base.encoder import Encoder
 from vizsla.core.sparse import SparseRows
 from vizsla.errors import InputError
 from vizsla.methods.bm25_statistics import LanguageCounts, Statistics, Weighting
-from vizsla.text.analyzers import HALF, Analyzer
+from vizsla.text.analyzers import ROOT_WEIGHT, Analyzer
 from vizsla.text.bag_of_words import BagOfWords
+from vizsla.text.highlights import Highlighter
 from vizsla.text.languages import clear_language, listed
 from vizsla.text.streams import listed as listed_texts
 
 OWN_LANGUAGE = 1.5
 """How much more an item counts that is in the query's language, where that is clear."""
-PRIOR = 10.0
+PRIOR_ITEMS = 10.0
 """How many items the whole catalog counts for beside those of the query's language, in the idf of a word."""
-LEAST_IDF = 0.1
+MIN_IDF = 0.1
 """What a common word's idf is taken for where a query's row is turned into an item's."""
-CACHED = 8192
+MAX_CACHED_WORDS = 8192
 """How many words are kept with what they ask for."""
 
 
@@ -56,7 +57,7 @@ class QueryWords(NamedTuple):
     """
 
     language: int
-    times: dict[str, int]
+    times: Mapping[str, float]
 
 
 class MixedQueryReader:
@@ -92,8 +93,8 @@ class MixedWords(Encoder):
     item holds:
 
     - Where the query's language is clear, and items in that language hold the word's stem in it, the idf is that of the
-      stem among these items. Few items say little about how common a word is, so `PRIOR` items are added to them, of
-      which the share holds the word that does so in the whole catalog.
+      stem among these items. Few items say little about how common a word is, so `PRIOR_ITEMS` items are added to them,
+      of which the share holds the word that does so in the whole catalog.
     - Otherwise it is the idf of the union of the word's stems among all items. The union's frequency is the sum of the
       stems' frequencies, so an item that holds two stems of one word (`run` and `running`, in German) counts twice.
 
@@ -135,7 +136,9 @@ class MixedWords(Encoder):
     @cached_property
     def fingerprint(self) -> str:
         """Changes with the counts, the formula, and the vocabulary."""
-        text = repr((self.statistics.fingerprint, self.weighting, self.words.fingerprint, OWN_LANGUAGE, PRIOR)).encode()
+        text = repr(
+            (self.statistics.fingerprint, self.weighting, self.words.fingerprint, OWN_LANGUAGE, PRIOR_ITEMS)
+        ).encode()
         return f"mixed:{_native.checksum(np.frombuffer(text, np.uint8)):016x}"
 
     @property
@@ -149,20 +152,27 @@ class MixedWords(Encoder):
     @property
     def rarest(self) -> float:
         """The idf of a word that one item holds; it is also that of words that no item holds."""
-        return max(word_idf(self.weighting, 1, max(self.statistics.documents, 1)), LEAST_IDF)
+        return max(word_idf(self.weighting, 1, max(self.statistics.documents, 1)), MIN_IDF)
 
     @property
     def column_weights(self) -> NDArray[np.float32]:
         """What turns a query's weight of a list into an item's, which has no idf; 0 for the column behind the lists."""
         holders = self.statistics.frequencies[self.counts.terms]
         idf = self.weighting.idf(holders, self.statistics.documents)
-        return np.append(1 / np.maximum(idf, LEAST_IDF), 0.0).astype(np.float32)
+        return np.append(1 / np.maximum(idf, MIN_IDF), 0.0).astype(np.float32)
 
     def queries(self, texts: Sequence[str]) -> SparseRows:
         """Weigh the lists that query texts ask for."""
-        queries = self.read(listed_texts(texts))
+        return self.rows_of(self.read(listed_texts(texts)))
+
+    def rows_of(self, queries: Sequence[QueryWords]) -> SparseRows:
+        """Weigh the lists that the words of queries ask for."""
         words = self._known({(word, query.language) for query in queries for word in query.times})
         return self._rows([self._weights(query.times.items(), query.language, words) for query in queries])
+
+    def highlighter(self, query: str) -> Highlighter:
+        """Return what finds words that stand for a term of the query in any of the languages."""
+        return self.words.highlighter(query)
 
     def read(self, texts: Sequence[str]) -> list[QueryWords]:
         """Return the language of each query, and the words that it asks for."""
@@ -177,11 +187,11 @@ class MixedWords(Encoder):
         """Return what a word asks for in a query of this language, -1 for none that is clear."""
         return self._known({(word, language)})[word, language]
 
-    def row_of(self, word: str, times: int, language: int) -> SparseRows:
+    def row_of(self, word: str, times: float, language: int) -> SparseRows:
         """Return the part of a query's row that one word makes."""
         return self._rows([self._weights([(word, times)], language, self._known({(word, language)}))])
 
-    def _weights(self, times: Iterable[tuple[str, int]], language: int, words: Words) -> dict[int, float]:
+    def _weights(self, times: Iterable[tuple[str, float]], language: int, words: Words) -> dict[int, float]:
         """Return the weight of each column: those of the words, added up in their order."""
         weights: dict[int, float] = {}
         for word, count in times:
@@ -202,15 +212,15 @@ class MixedWords(Encoder):
         )
 
     def _known(self, asked: set[tuple[str, int]]) -> Words:
-        """Return what words ask for; those of the last queries are kept, `CACHED` at most."""
+        """Return what words ask for; those of the last queries are kept, `MAX_CACHED_WORDS` at most."""
         cache = self._words
         found = {pair: word for pair in asked if (word := cache.get(pair)) is not None}
         if len(found) < len(asked):
             missing = [pair for pair in asked if pair not in found]
             new = dict(zip(missing, self._looked_up(missing), strict=True))
             found |= new
-            if len(cache) + len(new) > CACHED:
-                self._words = dict(islice(found.items(), CACHED))
+            if len(cache) + len(new) > MAX_CACHED_WORDS:
+                self._words = dict(islice(found.items(), MAX_CACHED_WORDS))
             else:
                 cache.update(new)
         return found
@@ -239,14 +249,14 @@ class MixedWords(Encoder):
         floor = idf if ways else 0.0
         if len(terms) > len(stems) and terms[-1] >= 0 and terms[-1] not in terms[:-1]:
             rarity = self._rarity(self._total(terms[-1]), (first[-1], last[-1]), language)
-            weighed.append((len(stems), HALF * rarity[-1]))
-            floor += HALF * rarity[-1]
+            weighed.append((len(stems), ROOT_WEIGHT * rarity[-1]))
+            floor += ROOT_WEIGHT * rarity[-1]
         columns: list[int] = []
         weights: list[float] = []
         for way, weight in weighed:
             if terms[way] >= known:
                 columns.append(terms[way] - known + len(counts.keys) + 1)
-                weights.append(self.rarest * (HALF if way == len(stems) else 1.0))
+                weights.append(self.rarest * (ROOT_WEIGHT if way == len(stems) else 1.0))
                 continue
             if not weight:  # as robertson has it for a word of most items: it finds nothing
                 continue
@@ -269,12 +279,12 @@ class MixedWords(Encoder):
         for place in range(*own):
             if int(counts.keys[place]) % counts.count == language:
                 holders, documents = int(counts.frequencies[place]), int(counts.documents[language])
-                prior = PRIOR * union / everything
-                return holders, documents, word_idf(self.weighting, holders + prior, documents + PRIOR)
+                prior = PRIOR_ITEMS * union / everything
+                return holders, documents, word_idf(self.weighting, holders + prior, documents + PRIOR_ITEMS)
         return union, everything, word_idf(self.weighting, union, everything)
 
 
-@lru_cache(maxsize=CACHED)
+@lru_cache(maxsize=MAX_CACHED_WORDS)
 def word_idf(weighting: Weighting, holders: float, documents: float) -> float:
     """Return the idf of a word that so many of so many items hold."""
     return float(weighting.idf(np.array([holders], np.float64), documents)[0])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from itertools import chain, islice
@@ -18,8 +18,10 @@ from vizsla.artifacts.artifact import Artifact
 from vizsla.core.sparse import SparseRows
 from vizsla.core.validation import validate_args
 from vizsla.errors import FormatError, InputError, check_choice, check_range
+from vizsla.methods.bm25_fields import Field, FieldCounts, FieldRows, read_fields
 from vizsla.text.analyzers import Analyzer, AnyLanguage
 from vizsla.text.bag_of_words import BagOfWords
+from vizsla.text.fields import FieldStream, FieldWeights, resolved
 from vizsla.text.streams import TextStream
 from vizsla.typing import Float64Array, Int64Array
 
@@ -50,6 +52,9 @@ class Weighting:
         How much an item's length counts, from 0 to 1.
     delta : float
         The floor of bm25l and bm25+.
+    fields : tuple of Field
+        The fields whose words are weighed apart (BM25F), each with a `b` of its own; none: a text is one field. The
+        frequency of a word in the fields is then normalized by their lengths already, and takes the place of `count`.
 
     Examples
     --------
@@ -61,6 +66,7 @@ class Weighting:
     k1: float = 1.5
     b: float = 0.75
     delta: float = 0.5
+    fields: tuple[Field, ...] = ()
 
     def __post_init__(self) -> None:
         check_choice("variant", self.variant, VARIANTS)
@@ -96,6 +102,8 @@ class Weighting:
     def norms(self, lengths: Float64Array, average: float | Float64Array) -> Float64Array:
         """Return the count at which each item gets half of a gain; `average` may be given for each item."""
         rate = self.k1 + self.delta if self.variant == "bm25l" else self.k1
+        if self.fields:
+            return np.full(len(lengths), rate)
         return np.asarray(rate * (1 - self.b + self.b * lengths / np.where(average, average, 1.0)), np.float64)
 
     def absent(self, idf: Float64Array) -> Float64Array | None:
@@ -107,7 +115,7 @@ class Weighting:
         return idf * (self.k1 + 1) * self.delta / (self.k1 + self.delta)
 
 
-ARRAYS = {"keys": np.int64, "frequencies": np.int64, "documents": np.int64, "lengths": np.float64}
+STATISTICS_ARRAYS = {"keys": np.int64, "frequencies": np.int64, "documents": np.int64, "lengths": np.float64}
 """What there is to store, and its type."""
 
 
@@ -171,7 +179,7 @@ class LanguageCounts:
     @property
     def arrays(self) -> dict[str, NDArray[Any]]:
         """All counts by name."""
-        return {name: getattr(self, name) for name in ARRAYS}
+        return {name: getattr(self, name) for name in STATISTICS_ARRAYS}
 
     @property
     def count(self) -> int:
@@ -235,9 +243,9 @@ def keys_of(rows: SparseRows, places: NDArray[np.int32], languages: int) -> Int6
     return rows.columns.astype(np.int64) * languages + owners
 
 
-CHUNK = 16_384
+TEXTS_PER_CHUNK = 16_384
 """Texts that are counted at once; the result does not depend on it."""
-_MOST = 2**52  # whole numbers and halves up to here are exact as floats
+_MAX_EXACT_FLOAT = 2**52  # whole numbers and halves up to here are exact as floats
 
 
 class Statistics(Artifact):
@@ -258,6 +266,8 @@ class Statistics(Artifact):
         The number of tokens in all items; those that count by half (roots) by half.
     languages : LanguageCounts, optional
         The same counts language by language, exactly when the analyzer has several languages.
+    fields : FieldCounts, optional
+        The lengths of the fields, where these are weighed.
 
     Examples
     --------
@@ -279,16 +289,17 @@ class Statistics(Artifact):
         documents: int,
         length: float,
         languages: LanguageCounts | None = None,
+        fields: FieldCounts | None = None,
     ):
         length = int(length) if isinstance(length, float) and length.is_integer() else length
         self.words, self.frequencies, self.documents, self.length = words, frequencies, documents, length
-        self.languages = languages
+        self.languages, self.fields = languages, fields
         shape = frequencies.shape if isinstance(frequencies, np.ndarray) and frequencies.dtype == np.int64 else None
         if shape != (words.dim,):
             got = type(frequencies).__name__ if shape is None else shape
             raise InputError(f"`frequencies` must be an int64 array over {words.dim} terms. Got {got}.")
         for name, number in (("documents", documents), ("length", length)):
-            if not 0 <= number <= _MOST or number * 2 % 1:
+            if not 0 <= number <= _MAX_EXACT_FLOAT or number * 2 % 1:
                 raise InputError(f"`{name}` must be between 0 and 2^52. Got {number}.")
         if words.dim and not 0 <= frequencies.min() <= frequencies.max() <= documents:
             raise InputError(f"`frequencies` must be between 0 and {documents}, the number of items. Got others.")
@@ -296,7 +307,13 @@ class Statistics(Artifact):
 
     @classmethod
     @validate_args
-    def of(cls, items: Any, *, analyzer: Analyzer | None = None) -> Statistics:
+    def of(
+        cls,
+        items: Any,
+        *,
+        analyzer: Analyzer | None = None,
+        fields: Mapping[str, float] | Sequence[str] | str | None = None,
+    ) -> Statistics:
         """Count a catalog in one pass; only the vocabulary and its counts are held.
 
         Parameters
@@ -306,8 +323,15 @@ class Statistics(Artifact):
         analyzer : Analyzer, optional
             How texts become words: `AnyLanguage` unless given. Its "auto" holds the items' words until their languages
             are known; with languages given, as with any other analyzer, only counts are held.
+        fields : names or weights by name, optional
+            The fields that shards will weigh, as for `bm25`; their weights do not matter here.
         """
         analyzer = analyzer or AnyLanguage()
+        if fields is not None:
+            names = resolved(items, FieldWeights.of(fields).names)
+            stream = FieldStream(items, names)
+            words, rows = read_fields(progress(stream.rows(), what="counting"), names, analyzer)
+            return cls.of_fields(words, rows, names)
         texts = iter(progress(TextStream(items), what="counting"))
         if not analyzer.settled:
             return cls.of_rows(*BagOfWords.fit_items(texts, analyzer))
@@ -322,6 +346,14 @@ class Statistics(Artifact):
             raise InputError(f"`places` must have the language of each of {len(rows)} items. Got others.")
         languages = None if places is None or several < 2 else LanguageCounts.of_rows(rows, places, several)
         return cls(words, frequencies, len(rows), float(rows.values.sum(dtype=np.float64)), languages)
+
+    @classmethod
+    def of_fields(cls, words: BagOfWords, rows: FieldRows, names: tuple[str, ...]) -> Self:
+        """Count rows with fields."""
+        several = max(len(words.analyzer.languages), 1)
+        counted = cls.of_rows(words, rows.rows, rows.places)
+        counted.fields = FieldCounts.of_lengths(names, rows.lengths, rows.places, several)
+        return counted
 
     def __repr__(self) -> str:
         return f"Statistics({self.documents:,} items, {self.words.dim:,} terms, mean length {self.mean_length:.2f})"
@@ -356,6 +388,9 @@ class Statistics(Artifact):
         checksum = _native.checksum(np.ascontiguousarray(self.frequencies).view(np.uint8), _native.checksum(text))
         for values in () if self.languages is None else self.languages.arrays.values():
             checksum = _native.checksum(np.ascontiguousarray(values).view(np.uint8), checksum)
+        if self.fields is not None:
+            held = repr((self.fields.names, self.fields.documents.tolist(), self.fields.lengths.tolist()))
+            checksum = _native.checksum(np.frombuffer(held.encode(), np.uint8), checksum)
         return f"{checksum:016x}"
 
     @validate_args
@@ -385,7 +420,11 @@ class Statistics(Artifact):
         languages = None
         if self.languages is not None and other.languages is not None:
             languages = self.languages.merged(other.languages, numbers)
-        return Statistics(words, frequencies, self.documents + other.documents, self.length + other.length, languages)
+        if (self.fields is None) != (other.fields is None):
+            raise InputError("Statistics to merge must both count fields, or none of them. Got one of each.")
+        fields = None if self.fields is None or other.fields is None else self.fields.merged(other.fields)
+        length = self.length + other.length
+        return Statistics(words, frequencies, self.documents + other.documents, length, languages, fields)
 
     def over(self, words: BagOfWords, rows: SparseRows) -> SparseRows:
         """Return rows over a shard's own words in these statistics' terms.
@@ -431,7 +470,10 @@ class Statistics(Artifact):
         )
 
     def _write(self, writer: ArtifactWriter) -> None:
-        writer.parameters(documents=self.documents, length=self.length)
+        fields = [] if self.fields is None else list(self.fields.names)
+        writer.parameters(documents=self.documents, length=self.length, fields=fields)
+        if self.fields is not None:
+            self.fields.write(writer)
         writer.child("words", self.words)
         writer.array("frequencies", self.frequencies)
         if self.languages is not None:
@@ -442,17 +484,21 @@ class Statistics(Artifact):
     def _read(cls, reader: ArtifactReader) -> Self:
         words, frequencies = reader.child("words", BagOfWords), reader.array("frequencies", np.int64)
         documents, length = reader.parameter("documents", int), reader.parameter("length", (int, float))
+        names = reader.optional("fields", list, [])
+        fields = FieldCounts.read(reader, names) if names else None
         if len(words.analyzer.languages) < 2:
-            return cls(words, frequencies, documents, length)
+            return cls(words, frequencies, documents, length, fields=fields)
         try:
-            counts = LanguageCounts(**{name: reader.array(f"language_{name}", kind) for name, kind in ARRAYS.items()})
-            return cls(words, frequencies, documents, length, counts)
+            counts = LanguageCounts(
+                **{name: reader.array(f"language_{name}", kind) for name, kind in STATISTICS_ARRAYS.items()}
+            )
+            return cls(words, frequencies, documents, length, counts, fields)
         except InputError as error:
             raise FormatError(f"{reader.path}: {error}") from error
 
 
 def _chunks(texts: Iterator[str]) -> Iterator[Iterator[str]]:
     """Yield at least one chunk, so that nothing has statistics too."""
-    yield islice(texts, CHUNK)
+    yield islice(texts, TEXTS_PER_CHUNK)
     for text in texts:
-        yield chain([text], islice(texts, CHUNK - 1))
+        yield chain([text], islice(texts, TEXTS_PER_CHUNK - 1))

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from vizsla.artifacts.reader import ArtifactReader
     from vizsla.artifacts.writer import ArtifactWriter
 
-_SAID = {True: "nobody has clicked it yet", False: "it has clicks"}
+_REASONS = {True: "nobody has clicked it yet", False: "it has clicks"}
 
 
 class ColdItemBoost(Retriever):
@@ -115,8 +115,7 @@ class ColdItemBoost(Retriever):
         ids = grown_ids(self.items, [item for item, _ in pairs], items)
         return type(self)(ids, np.concatenate([self.units, np.zeros(len(pairs), np.int64)]))
 
-    def without_items(self, ids: Iterable[str]) -> Self:
-        """Return it without these items."""
+    def _without_items(self, ids: list[str], memo: dict[int, Retriever]) -> Self:
         numbers = kept_items(self.items, ids)
         return type(self)(left_ids(self.items, numbers), self.units[numbers])
 
@@ -136,7 +135,7 @@ class ColdItemBoost(Retriever):
 
     def _explain(self, queries: Queries, item: int, filter: Filter | None) -> Explanation:
         lifted = bool(self.units[item] == 0)
-        return Explanation(float(lifted), _SAID[lifted])
+        return Explanation(float(lifted), _REASONS[lifted])
 
     def _write(self, writer: ArtifactWriter) -> None:
         writer.catalog("items", self.items)

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
     from vizsla.data.dataset import Dataset
 
-RANGES = {
+SETTING_RANGES = {
     **dict.fromkeys(("epochs", "batch", "negatives", "depth", "every", "patience", "held_out"), COUNT),
     **dict.fromkeys(("share", "rate", "decay", "warm_up", "cold"), SHARE),
     "most_steps": COUNT_OR_NONE,
@@ -117,7 +117,7 @@ class CrossEncoderSettings:
 
     def __post_init__(self) -> None:
         check_choice("loss", self.loss, list(LOSSES))
-        check_numbers(self, RANGES)
+        check_numbers(self, SETTING_RANGES)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the numbers by name."""
@@ -185,7 +185,7 @@ def lessons_of(
     return PairLessons(asked.texts, texts, relevant, np.where(clicked, -1, found).astype(np.int32), taught)
 
 
-DEPTH = 10
+MEASURED_DEPTH = 10
 MEASURE = "nDCG@10"
 
 
@@ -222,7 +222,9 @@ class HeldOutPairs:
     def measured(self, learner: PairLearner) -> Float64Array:
         """Return each query's nDCG@10 with the weights as they are."""
         scores = learner.measured(self.queries, self.texts)
-        return ndcgs(self.found.with_scores(PairScores(scores, Stats()), k=DEPTH), self.clicks, depth=DEPTH)
+        return ndcgs(
+            self.found.with_scores(PairScores(scores, Stats()), k=MEASURED_DEPTH), self.clicks, depth=MEASURED_DEPTH
+        )
 
 
 class PairLearner:

@@ -12,6 +12,7 @@ from vizsla.base.encoder import Encoder
 from vizsla.base.index_retriever import RowSpaceRetriever
 from vizsla.base.queries import Queries
 from vizsla.base.recipe import builds
+from vizsla.base.retriever import Retriever
 from vizsla.core.explanation import Explanation
 from vizsla.core.strings import Strings
 from vizsla.core.validation import validate_args
@@ -105,31 +106,25 @@ class Dense(RowSpaceRetriever):
 
     @property
     def takes_items(self) -> bool:
-        """Whether its index is one of codes; any other is built anew."""
-        return isinstance(self.index, PqIndex)
+        """Whether its index does: one of vectors or of codes; any other is built anew."""
+        return self.index.takes_items
 
     def with_items(self, items: Mapping[str, str] | Iterable[tuple[str, str]]) -> Self:
         """Return a retriever that also knows these items, whose ids must be new; nothing is trained.
 
-        Only an index of codes takes new items; any other is built anew.
+        Only a flat index and one of codes take new items; any other is built anew.
         """
         pairs = new_items(self.items, items)
         if not pairs:
             return self
         vectors = np.asarray(self.encoder.items([text for _, text in pairs]), np.float32)
         ids = grown_ids(self.items, [item for item, _ in pairs], items)
-        return self._with(items=ids, index=self._codes().with_items(vectors))
+        return self._with(items=ids, index=self.index.with_items(vectors))
 
-    def without_items(self, ids: Iterable[str]) -> Self:
-        """Return a retriever that has forgotten these items; nothing is trained."""
-        index, kept = self._codes(), kept_items(self.items, ids)
-        left = left_ids(self.items, kept)
-        return self._with(items=left, index=index.without_items(np.delete(np.arange(len(self.items)), kept)))
-
-    def _codes(self) -> PqIndex:
-        if isinstance(self.index, PqIndex):
-            return self.index
-        raise InputError(f"The items of an index of kind {self.index.kind!r} must stay as they are: build it anew.")
+    def _without_items(self, ids: list[str], memo: dict[int, Retriever]) -> Self:
+        kept = kept_items(self.items, ids)
+        index = self.index.without_items(np.delete(np.arange(len(self.items)), kept))
+        return self._with(items=left_ids(self.items, kept), index=index)
 
     def _explain(self, queries: Queries, item: int, filter: Filter | None) -> Explanation:
         return explain_product(self._score_one(queries, item), self._rows(queries), self.index, item)

@@ -13,6 +13,7 @@ from vizsla.base.encoder import Encoder
 from vizsla.base.index_retriever import RowSpaceRetriever
 from vizsla.base.queries import Queries
 from vizsla.base.recipe import builds
+from vizsla.base.retriever import Retriever
 from vizsla.core.candidates import Candidates
 from vizsla.core.explanation import Explanation
 from vizsla.core.linalg import largest_entries
@@ -23,9 +24,11 @@ from vizsla.data.dataset import Dataset
 from vizsla.data.filter import Filter
 from vizsla.errors import InputError, check_positive
 from vizsla.indexes.inverted import InvertedIndex
-from vizsla.methods.xrlinear.feature_selection import default_encoder
-from vizsla.text.ngrams import EQUAL, NgramTfidf, check_shares
-from vizsla.text.streams import TextStream, grown_ids, kept_items, left_ids, new_items
+from vizsla.io.frames import plain_items
+from vizsla.methods.xrlinear.tuning import default_encoder
+from vizsla.text.fields import FieldStream, FieldWeights, resolved
+from vizsla.text.ngrams import EQUAL_SHARES, NgramTfidf, check_shares
+from vizsla.text.streams import grown_ids, kept_items, left_ids, new_items
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -34,14 +37,14 @@ if TYPE_CHECKING:
     from vizsla.artifacts.writer import ArtifactWriter
 
 
-def fit_ngrams_of(items: Any, texts: list[str], kind_shares: Sequence[float] = EQUAL) -> NgramTfidf:
+def fit_ngrams_of(items: Any, texts: list[str], kind_shares: Sequence[float] = EQUAL_SHARES) -> NgramTfidf:
     """Fit XR-Linear's n-grams to a catalog's texts and, where it is a Dataset with clicks, to the clicked queries.
 
     R@10 of 1,500 held-out queries, which were not counted: .476 so and .445 from the items' texts alone on tldr, .809
     and .793 on squad-sent.
     """
     encoder = default_encoder([*clicked_texts(items), *texts])
-    return encoder if tuple(kind_shares) == EQUAL else encoder.with_shares(kind_shares)
+    return encoder if tuple(kind_shares) == EQUAL_SHARES else encoder.with_shares(kind_shares)
 
 
 def clicked_texts(items: Any) -> list[str]:
@@ -59,7 +62,7 @@ def clicked_texts(items: Any) -> list[str]:
     return [query.text for row, query in enumerate(items.queries) if clicked[row]] if clicked.any() else []
 
 
-MOST_SHARES = 12
+MAX_NGRAMS_EXPLAINED = 12
 
 
 def explain_tfidf(score: float, encoder: NgramTfidf, index: InvertedIndex, queries: Queries, item: int) -> Explanation:
@@ -72,11 +75,11 @@ def explain_tfidf(score: float, encoder: NgramTfidf, index: InvertedIndex, queri
     shared = order[: int(np.count_nonzero(shares))]
     parts = [
         Explanation(float(shares[at]), _named(encoder, int(row.columns[at]), float(row.values[at])))
-        for at in shared[:MOST_SHARES]
+        for at in shared[:MAX_NGRAMS_EXPLAINED]
     ]
-    if len(shared) > MOST_SHARES:
-        others = float(shares[shared[MOST_SHARES:]].sum())
-        parts.append(Explanation(others, f"{len(shared) - MOST_SHARES} other n-grams"))
+    if len(shared) > MAX_NGRAMS_EXPLAINED:
+        others = float(shares[shared[MAX_NGRAMS_EXPLAINED:]].sum())
+        parts.append(Explanation(others, f"{len(shared) - MAX_NGRAMS_EXPLAINED} other n-grams"))
     if len(shared) < count:
         parts.append(Explanation(0.0, f"{count - len(shared)} n-grams of the query that the item lacks"))
     return Explanation(score, "tf-idf, the sum over the n-grams that query and item share", parts)
@@ -102,6 +105,8 @@ class Tfidf(RowSpaceRetriever):
         The items' rows, by n-gram.
     entries : int, optional
         The most n-grams of an item, its heaviest; None: all.
+    fields : mapping, optional
+        The weights of fields, where an item's row is the weighted sum of theirs.
 
     Examples
     --------
@@ -121,8 +126,17 @@ class Tfidf(RowSpaceRetriever):
     index: InvertedIndex
 
     @validate_args
-    def __init__(self, items: Strings, encoder: NgramTfidf, index: InvertedIndex, *, entries: int | None = None):
+    def __init__(
+        self,
+        items: Strings,
+        encoder: NgramTfidf,
+        index: InvertedIndex,
+        *,
+        entries: int | None = None,
+        fields: Mapping[str, float] | None = None,
+    ):
         super().__init__(items, encoder, index)
+        self.fields = dict(fields or {})
         self.entries = None if entries is None else check_positive("entries", entries)
 
     @classmethod
@@ -133,20 +147,26 @@ class Tfidf(RowSpaceRetriever):
         *,
         ids: Iterable[str] | None = None,
         encoder: NgramTfidf | None = None,
-        kind_shares: Sequence[float] = EQUAL,
+        kind_shares: Sequence[float] = EQUAL_SHARES,
         entries: int | None = None,
+        fields: Mapping[str, float] | str | None = None,
     ) -> Self:
         """Read a catalog and index it; see `tfidf` for the parameters."""
         if entries is not None:
             check_positive("entries", entries)
         check_shares(kind_shares)
-        stream = TextStream(items, ids)
-        texts = list(progress(stream, what="reading"))
+        items = plain_items(items)
+        weights = {} if fields is None else _weights(items, fields)
+        stream = FieldStream(items, tuple(weights), ids)
+        pairs = ((stream.texts_of(item, text), text) for item, text in stream.pairs())
+        read = list(progress(pairs, what="reading"))
+        texts = [" ".join(filter(None, row)) if weights else text for row, text in read]
         if encoder is None:
             encoder = fit_ngrams_of(items, texts, kind_shares)
-        elif tuple(kind_shares) != EQUAL:
+        elif tuple(kind_shares) != EQUAL_SHARES:
             raise InputError("Only one of `encoder` and `kind_shares` can be given. Got both.")
-        return cls(stream.ids, encoder, _inverted(encoder.items(texts), entries), entries=entries)
+        rows = encoder.items(texts) if not weights else _weighed([row for row, _ in read], encoder, weights)
+        return cls(stream.ids, encoder, _inverted(rows, entries), entries=entries, fields=weights)
 
     def __repr__(self) -> str:
         cut = "" if self.entries is None else f", {self.entries} entries"
@@ -179,26 +199,30 @@ class Tfidf(RowSpaceRetriever):
         """
         from scipy.sparse import vstack
 
+        if self.fields:
+            raise InputError(
+                "`items` must go to a retriever of whole texts. Got one of weighed fields: build it again."
+            )
         pairs = new_items(self.items, items)
         ids = grown_ids(self.items, [item for item, _ in pairs], items)
         rows = vstack([self.item_rows(), as_scipy(self.encoder.items([text for _, text in pairs]))], format="csr")
         return self._with(items=ids, index=_inverted(rows, self.entries))
 
-    def without_items(self, ids: Iterable[str]) -> Self:
-        """Return a retriever that has forgotten these items."""
+    def _without_items(self, ids: list[str], memo: dict[int, Retriever]) -> Self:
         numbers = kept_items(self.items, ids)
         names = left_ids(self.items, numbers)
         return self._with(items=names, index=_inverted(self.item_rows(numbers), self.entries))
 
     def _with(self, **changes: Any) -> Self:
-        same = {"items": self.items, "encoder": self.encoder, "index": self.index, "entries": self.entries}
+        same: dict[str, Any] = {"items": self.items, "encoder": self.encoder, "index": self.index}
+        same |= {"entries": self.entries, "fields": self.fields}
         return self._kept(type(self)(**{**same, **changes}))
 
     def _explain(self, queries: Queries, item: int, filter: Filter | None) -> Explanation:
         return explain_tfidf(self._score_one(queries, item), self.encoder, self.index, queries, item)
 
     def _write(self, writer: ArtifactWriter) -> None:
-        writer.parameters(entries=self.entries)
+        writer.parameters(entries=self.entries, fields=self.fields)
         writer.catalog("items", self.items)
         writer.child("encoder", self.encoder)
         writer.child("index", self.index)
@@ -207,7 +231,7 @@ class Tfidf(RowSpaceRetriever):
     def _read(cls, reader: ArtifactReader) -> Self:
         items, entries = reader.catalog("items"), reader.parameter("entries", (int, type(None)))
         encoder, index = reader.child("encoder", NgramTfidf), reader.child("index", InvertedIndex)
-        return cls(items, encoder, index, entries=entries)
+        return cls(items, encoder, index, entries=entries, fields=reader.optional("fields", dict, None))
 
 
 @builds("tfidf", data="items")
@@ -216,8 +240,9 @@ def tfidf(
     *,
     ids: Iterable[str] | None = None,
     encoder: NgramTfidf | None = None,
-    kind_shares: Sequence[float] = EQUAL,
+    kind_shares: Sequence[float] = EQUAL_SHARES,
     entries: int | None = None,
+    fields: Mapping[str, float] | str | None = None,
 ) -> Tfidf:
     """Build a TF-IDF retriever over word unigrams, word bigrams and character trigrams.
 
@@ -234,13 +259,36 @@ def tfidf(
         How much word unigrams, word bigrams and character trigrams weigh in the default n-grams, from 0 to 1.
     entries : int, optional
         Keep only so many n-grams of an item, its heaviest: smaller and faster, and less is found.
+    fields : weights by name, optional
+        Fields whose rows are weighed, added and brought to length 1, such as title^3,description. Another form is
+        {"title": 3, "description": 1}. Without it, an item is one text: its fields joined.
 
     Examples
     --------
     >>> tfidf(["a fig tree", "an apple tree"])("figs").ids
     [['0']]
     """
-    return Tfidf.build(items, ids=ids, encoder=encoder, kind_shares=kind_shares, entries=entries)
+    return Tfidf.build(items, ids=ids, encoder=encoder, kind_shares=kind_shares, entries=entries, fields=fields)
+
+
+def _weights(items: Any, fields: Mapping[str, float] | str) -> dict[str, float]:
+    given = FieldWeights.of(fields)
+    if given.weights is None:
+        raise InputError(f'`fields` must have weights, such as {{"title": 3, "text": 1}}. Got {fields!r:.80}.')
+    return dict(zip(resolved(items, given.names), given.weights, strict=True))
+
+
+def _weighed(rows: list[tuple[str, ...]], encoder: NgramTfidf, weights: Mapping[str, float]) -> csr_array:
+    """Return the weighted sums of the rows of fields, brought to length 1."""
+    total: Any = sum(
+        weight * as_scipy(encoder.items([row[at] for row in rows])).astype(np.float64)
+        for at, weight in enumerate(weights.values())
+    )
+    total = total.tocsr()
+    lengths = np.sqrt(total.multiply(total).sum(axis=1))
+    total.data /= np.repeat(np.where(lengths > 0, lengths, 1.0), np.diff(total.indptr))
+    weighed: csr_array = total.astype(np.float32)
+    return weighed
 
 
 def _inverted(rows: Any, entries: int | None) -> InvertedIndex:

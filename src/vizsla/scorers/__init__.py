@@ -9,9 +9,9 @@ from vizsla._internal.lazy import lazy_attribute
 if TYPE_CHECKING:
     from vizsla.scorers.cache import ScoreCache as ScoreCache
     from vizsla.scorers.cross_encoder import CrossEncoder as CrossEncoder
-    from vizsla.scorers.function import FunctionScorer as FunctionScorer
     from vizsla.scorers.http import HttpReranker as HttpReranker
     from vizsla.scorers.lazy_vectors import LateParametric as LateParametric
+    from vizsla.scorers.text import FunctionScorer as FunctionScorer
     from vizsla.scorers.text import TextScorer as TextScorer
     from vizsla.scorers.wrappers import Budget as Budget
     from vizsla.scorers.wrappers import Retrying as Retrying
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _PUBLIC = {
     "Budget": "vizsla.scorers.wrappers",
     "CrossEncoder": "vizsla.scorers.cross_encoder",
-    "FunctionScorer": "vizsla.scorers.function",
+    "FunctionScorer": "vizsla.scorers.text",
     "HttpReranker": "vizsla.scorers.http",
     "LateParametric": "vizsla.scorers.lazy_vectors",
     "Retrying": "vizsla.scorers.wrappers",

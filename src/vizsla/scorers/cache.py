@@ -28,23 +28,23 @@ T = TypeVar("T")
 Pair = tuple[str, str]
 Texts = dict[str, int]
 
-VARIABLES = 900
+MAX_SQL_VARIABLES = 900
 """How many values one statement gets: older SQLite allows 999."""
 
 
-APPLICATION = 0x565A5343
+APPLICATION_ID = 0x565A5343
 
 
 class ScoreFile(SqliteFile):
     """The file of a score cache."""
 
-    application = APPLICATION
+    application = APPLICATION_ID
     what = "score cache"
     tables = (
         "CREATE TABLE texts (id INTEGER PRIMARY KEY, digest BLOB NOT NULL UNIQUE, text BLOB NOT NULL)",
         "CREATE TABLE scores (scorer INTEGER NOT NULL, query INTEGER NOT NULL, item INTEGER NOT NULL, "
         "bits INTEGER NOT NULL, seal INTEGER NOT NULL, PRIMARY KEY (scorer, query, item)) WITHOUT ROWID",
-        *marks(APPLICATION),
+        *marks(APPLICATION_ID),
     )
 
 
@@ -146,7 +146,7 @@ def _selected(connection: sqlite3.Connection, key: tuple[int | None, int], items
 def _some(values: Iterable[T]) -> Iterator[tuple[T, ...]]:
     """Yield as many values at a time as a statement may get."""
     remaining = iter(values)
-    while some := tuple(islice(remaining, VARIABLES)):
+    while some := tuple(islice(remaining, MAX_SQL_VARIABLES)):
         yield some
 
 

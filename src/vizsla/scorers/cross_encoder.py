@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from vizsla.artifacts.artifact import Artifact
+from vizsla.base.scorer import Scorer
 from vizsla.core.strings import Strings
 from vizsla.core.validation import validate_args
 from vizsla.errors import FormatError, InputError
 from vizsla.scorers.pair_models import PairModel, open_pair_model, read_pair_model, write_pair_model
-from vizsla.scorers.text import TextScorer
+from vizsla.scorers.text import StoredTexts, TextScorer
 from vizsla.typing import Float32Array
 
 if TYPE_CHECKING:
@@ -30,8 +31,8 @@ class CrossEncoder(TextScorer, Artifact):
 
     Parameters
     ----------
-    texts : mapping or Dataset
-        Item texts by id.
+    texts : mapping, Dataset, Retriever or Engine
+        Item texts by id, or what keeps them.
     model : str, path or PairModel
         A folder with `model.onnx` (extra `onnx`), or a hub id or folder of a model that transformers can load (extra
         `neural`).
@@ -46,7 +47,7 @@ class CrossEncoder(TextScorer, Artifact):
     @validate_args
     def __init__(
         self,
-        texts: Mapping[str, str] | Dataset,
+        texts: Mapping[str, str] | Dataset | Scorer,
         model: str | Path | PairModel,
         *,
         scale: str = "cross-encoder",
@@ -90,28 +91,3 @@ class CrossEncoder(TextScorer, Artifact):
         if len(items) != len(texts):
             raise FormatError(f"{reader.path}: expected a text for each of {len(items)} items. Got {len(texts)}.")
         return cls(StoredTexts(items, texts), read_pair_model(reader), scale=reader.parameter("scale", str))
-
-
-class StoredTexts(Mapping[str, str]):
-    """Texts by id, read from string tables when they are asked for.
-
-    Parameters
-    ----------
-    ids, texts : Strings
-        As many of one as of the other.
-    """
-
-    def __init__(self, ids: Strings, texts: Strings):
-        self.ids, self.texts = ids, texts
-
-    def __getitem__(self, item: str) -> str:
-        number = self.ids.find(item)
-        if number < 0:
-            raise KeyError(item)
-        return self.texts[number]
-
-    def __iter__(self) -> Any:
-        return iter(self.ids)
-
-    def __len__(self) -> int:
-        return len(self.ids)

@@ -29,21 +29,21 @@ from vizsla.text.bag_of_words import BagOfWords
 Vector = tuple[NDArray[np.int32], NDArray[np.float32]]
 """Columns, none of a plain vector, and values."""
 
-APPLICATION = 0x565A5645
-PART = 400
+APPLICATION_ID = 0x565A5645
+VECTORS_PER_STATEMENT = 400
 """How many vectors are read by one statement."""
 
 
 class VectorFile(SqliteFile):
     """The file of a vector store."""
 
-    application = APPLICATION
+    application = APPLICATION_ID
     what = "store of vectors"
     tables = (
         "CREATE TABLE vectors (encoder BLOB NOT NULL, text BLOB NOT NULL, columns BLOB NOT NULL, "
         "numbers BLOB NOT NULL, seal INTEGER NOT NULL, PRIMARY KEY (encoder, text)) WITHOUT ROWID",
         "CREATE TABLE encoders (digest BLOB PRIMARY KEY, fingerprint TEXT NOT NULL) WITHOUT ROWID",
-        *marks(APPLICATION),
+        *marks(APPLICATION_ID),
     )
 
 
@@ -109,8 +109,8 @@ class VectorStore:
         wanted = {_digest(text): text for text in texts}
         keys, found = list(wanted), {}
         with self._file.reading() as connection:
-            for start in range(0, len(keys), PART):
-                some = keys[start : start + PART]
+            for start in range(0, len(keys), VECTORS_PER_STATEMENT):
+                some = keys[start : start + VECTORS_PER_STATEMENT]
                 marks = ", ".join("?" * len(some))
                 sql = f"SELECT text, columns, numbers, seal FROM vectors WHERE encoder = ? AND text IN ({marks})"
                 for key, columns, numbers, seal in connection.execute(sql, (self._encoder, *some)):

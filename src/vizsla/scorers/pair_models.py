@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -15,14 +15,24 @@ from numpy.typing import NDArray
 
 from vizsla import _native
 from vizsla._internal.forking import ForkLock
-from vizsla._internal.lazy import cached_property, import_extra, stored_model, typed_errors
+from vizsla._internal.lazy import (
+    cached_property,
+    files_state,
+    import_extra,
+    shared_model,
+    stored_model,
+    typed_errors,
+)
 from vizsla._internal.terminal import abbreviate, progress
 from vizsla.artifacts import strict_json
 from vizsla.core.validation import validate_args
 from vizsla.encoders.batching import batch_for, by_length, same_length_batches
 from vizsla.encoders.onnx import MODEL, TOKENIZER, OnnxTokenizer, files_checksum, onnx_bytes, onnx_run, onnx_session
 from vizsla.encoders.persistence import (
-    INSIDE,
+    PAIR_SETTINGS as SETTINGS,
+)
+from vizsla.encoders.persistence import (
+    STORED_MODEL_NAME,
     check_path,
     config_checksum,
     download_allowed,
@@ -34,9 +44,6 @@ from vizsla.encoders.persistence import (
     unpacked,
     weights_bytes,
     weights_checksum,
-)
-from vizsla.encoders.persistence import (
-    PAIR_SETTINGS as SETTINGS,
 )
 from vizsla.errors import FormatError, InputError, check_choice, check_positive
 from vizsla.io.atomic import writing_folder
@@ -98,8 +105,8 @@ def checksum_of(rules: object, seen: int = 0) -> int:
 
 
 __all__ = [
-    "FORM",
     "FORMS",
+    "FORM_KEY",
     "OPTIONS",
     "SETTINGS",
     "Files",
@@ -218,7 +225,7 @@ class OnnxPairModel(PairModel):
         return scores.reshape(-1)
 
 
-FORM = "vizsla_form"
+FORM_KEY = "vizsla_form"
 """Where a saved model's configuration says what makes a number of its last layer."""
 
 
@@ -319,7 +326,7 @@ class TorchPairModel(PairModel):
 
     def save(self, folder: str | Path, *, overwrite: bool = False) -> TorchPairModel:
         """Write weights and tokenizer to a folder, and return the model of it."""
-        setattr(self.model.config, FORM, self.form)
+        setattr(self.model.config, FORM_KEY, self.form)
         self.tokenizer.model_max_length = self.max_tokens
         with writing_folder(folder, overwrite=overwrite) as made:
             self.model.save_pretrained(str(made), safe_serialization=True)
@@ -353,7 +360,7 @@ def _loaded(
     package: Any, name: str, form: str | None, layers: int | None, options: dict[str, Any], seed: int
 ) -> tuple[Any, Any, str, list[str]]:
     config = package.AutoConfig.from_pretrained(name, **options)
-    form = check_form(form or str(getattr(config, FORM, "head")))
+    form = check_form(form or str(getattr(config, FORM_KEY, "head")))
     config.num_labels = 1 if form == "head" else config.num_labels
     config.num_hidden_layers = min(layers or config.num_hidden_layers, config.num_hidden_layers)
     import_extra("torch", f"Scoring with {name!r}", "neural").manual_seed(seed)
@@ -376,7 +383,7 @@ def _positions(model: Any) -> int:
 
 @validate_args
 def open_pair_model(name: str | Path, **options: Any) -> PairModel:
-    """Return the cross-encoder that a folder holds, or the one with this hub id.
+    """Return the cross-encoder that a folder holds, or the one with this hub id; opened twice, it is in memory once.
 
     Parameters
     ----------
@@ -385,10 +392,9 @@ def open_pair_model(name: str | Path, **options: Any) -> PairModel:
     **options
         What `OnnxPairModel` or `TorchPairModel` takes.
     """
-    if (Path(name) / MODEL).exists():
-        return OnnxPairModel(name, **options)
-
-    return TorchPairModel(name, **options)
+    kind: Callable[..., PairModel] = OnnxPairModel if (Path(name) / MODEL).exists() else TorchPairModel
+    key = ("pairs", files_state(Path(name)), repr(sorted(options.items())))
+    return shared_model(key, lambda: kind(name, **options))
 
 
 Files = dict[str, NDArray[np.uint8]]
@@ -473,26 +479,26 @@ class StoredPairModel(PairModel):
     def scores(self, queries: Any, texts: Any) -> Float32Array:
         """Let the model itself score the pairs."""
         model = self.loaded()
-        with stored_model(INSIDE) if self.files else nullcontext():
+        with stored_model(STORED_MODEL_NAME) if self.files else nullcontext():
             return model.scores(queries, texts)
 
     def score_batch(self, queries: list[str], texts: list[str]) -> Float32Array:
         """Let the model itself score a few pairs."""
         model = self.loaded()
-        with stored_model(INSIDE) if self.files else nullcontext():
+        with stored_model(STORED_MODEL_NAME) if self.files else nullcontext():
             return model.score_batch(queries, texts)
 
     def loaded(self) -> PairModel:
         """Return the model itself."""
         with self._lock:
             if self._model is None:
-                self._model = self._checked()
+                self._model = shared_model(self.fingerprint, self._checked)
             return self._model
 
     def _checked(self) -> PairModel:
         if not self.files:
             return self._same(self._made(self._described["name"], download=download_allowed()))
-        with stored_model(INSIDE), unpacked(self.files) as folder:
+        with stored_model(STORED_MODEL_NAME), unpacked(self.files) as folder:
             return self._same(self._made(folder, download=False))  # the fingerprint is taken before the files go
 
     def _same(self, model: PairModel) -> PairModel:

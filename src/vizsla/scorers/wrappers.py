@@ -19,6 +19,7 @@ from vizsla.core.strings import Strings
 from vizsla.core.validation import validate_args
 from vizsla.data.filter import Filter
 from vizsla.errors import BudgetError, CompositionError, InputError, ScorerError, check_positive
+from vizsla.io.json_service import backoff_s
 from vizsla.typing import Float32Array, Int64Array
 
 
@@ -331,9 +332,8 @@ class Retrying(WrappedScorer):
         return Stats(model_calls=sent) if self.model_calls else Stats(scored=sent)
 
     def _pause(self, attempt: int, failure: Exception) -> float:
-        pause = min(self.most_pause_s, self.pause_s * 2.0**attempt)
         asked = failure.wait_s if isinstance(failure, ScorerError) else None
-        return max(pause * self._random.uniform(0.5, 1.0), asked or 0.0)
+        return backoff_s(attempt, self.pause_s, self.most_pause_s, self._random, asked)
 
 
 def _tell(failure: Exception, scores: Float32Array) -> None:

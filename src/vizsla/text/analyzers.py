@@ -29,7 +29,7 @@ from vizsla.text.languages import (
     with_likely,
 )
 from vizsla.text.stemming import (
-    LIGHT,
+    LIGHTLY_STEMMED,
     UNSPACED,
     UNSTEMMED,
     check_language,
@@ -79,7 +79,7 @@ def terms_of_forms(
         left_out[numbers[numbers >= 0], column] = 1
     if rooted is not None:
         left_out[:, -1] = left_out[:, rooted]
-    native = {LIGHT, *UNSPACED} if light else set()
+    native = {LIGHTLY_STEMMED, *UNSPACED} if light else set()
     words = [] if native.issuperset(languages) else forms.take(stemmed)
     stems = [None if language in native else _stems(language, words) for language in languages]
     flags = left_out.reshape(-1), rooted is not None
@@ -93,7 +93,7 @@ def _stems(language: str, words: list[str]) -> list[str]:
     return stems
 
 
-MOST_CHARS = 64
+MAX_NGRAM_CHARS = 64
 
 
 @dataclass(frozen=True)
@@ -279,8 +279,8 @@ class Analyzer:
             return
         shortest = 1 if self.min_chars is None else check_positive("min_chars", self.min_chars)
         longest = max(2, shortest) if self.max_chars is None else check_positive("max_chars", self.max_chars)
-        if not shortest <= longest <= MOST_CHARS:
-            raise InputError(f"`max_chars` must be between {shortest} and {MOST_CHARS}. Got {longest}.")
+        if not shortest <= longest <= MAX_NGRAM_CHARS:
+            raise InputError(f"`max_chars` must be between {shortest} and {MAX_NGRAM_CHARS}. Got {longest}.")
         object.__setattr__(self, "min_chars", shortest)
         object.__setattr__(self, "max_chars", longest)
 
@@ -301,13 +301,13 @@ def _checked_stop_words(words: Any) -> str | tuple[str, ...] | None:
 
 
 AUTO = "auto"
-KIND = "any language"
-KEYS = {"kind", "language", "content", "drop", "roots"}
-HALF = 0.5
+ANY_LANGUAGE = "any language"
+ANY_LANGUAGE_KEYS = {"kind", "language", "content", "drop", "roots"}
+ROOT_WEIGHT = 0.5
 """What an English word counts as its root."""
-VOTERS = 20_000
+MAX_ITEMS_SAMPLED = 20_000
 """How many items say which languages a larger catalog is in; they lie at even distances."""
-PARTS = re.compile("[0-9_]")
+WORD_SEPARATORS = re.compile("[0-9_]")
 """What a word is cut at into parts."""
 
 
@@ -360,7 +360,14 @@ class AnyLanguage(Analyzer):
         for name, value in (("drop", drop), ("roots", roots)):
             if not isinstance(value, bool):
                 raise InputError(f"`{name}` must be True or False. Got {value!r:.60}.")
-        values = {"kind": KIND, "lower": True, "stop_words": None, "stem": None, "min_chars": None, "max_chars": None}
+        values = {
+            "kind": ANY_LANGUAGE,
+            "lower": True,
+            "stop_words": None,
+            "stem": None,
+            "min_chars": None,
+            "max_chars": None,
+        }
         values |= {"language": _checked(language), "content": _words(content), "drop": drop, "roots": roots}
         for name, given in values.items():
             object.__setattr__(self, name, given)  # the class is frozen
@@ -389,7 +396,7 @@ class AnyLanguage(Analyzer):
     @property
     def rooted(self) -> int | None:
         """The place of English among the languages, if its words count as their roots, too."""
-        return self.languages.index(LIGHT) if self.roots and LIGHT in self.languages else None
+        return self.languages.index(LIGHTLY_STEMMED) if self.roots and LIGHTLY_STEMMED in self.languages else None
 
     @property
     def rule(self) -> tuple[bool, int, int, bool]:
@@ -444,14 +451,14 @@ class AnyLanguage(Analyzer):
         for way in zip(*(self.folded(tokens) if self.languages else [tokens]), strict=True):
             for place, term in enumerate(way):
                 if term is not None and term not in way[:place]:
-                    yield term, HALF if self.rooted is not None and place == root else 1.0
+                    yield term, ROOT_WEIGHT if self.rooted is not None and place == root else 1.0
 
     def folded(self, forms: list[str]) -> list[list[str | None]]:
         """Return for each language the stem of each form, None for a stop word; last the roots, None where none differ.
 
         A form with a digit or an underscore is its own stem: it is found by its parts (`1980s`, by `1980`).
         """
-        whole = [PARTS.search(form) is not None for form in forms]
+        whole = [WORD_SEPARATORS.search(form) is not None for form in forms]
         found = []
         for language, stop in zip(self.languages, self._stop_words, strict=True):
             stems = zip(forms, light_stems(language, forms), whole, strict=True)
@@ -476,9 +483,9 @@ class AnyLanguage(Analyzer):
         if self.settled:
             return self, self.columns(builder, surface)
         table = evidence_of(surface)
-        said = _evidence(builder, *table, most=VOTERS)
+        said = _evidence(builder, *table, most=MAX_ITEMS_SAMPLED)
         found = languages_of(said, telling_words(table))
-        languages = with_likely(found, said, _latin_words(builder, surface, most=VOTERS), table, surface)
+        languages = with_likely(found, said, _latin_words(builder, surface, most=MAX_ITEMS_SAMPLED), table, surface)
         # Stop words of a language that most items only lean to are kept.
         drop = self.drop and languages[:1] == found[:1]
         if len(languages) < 2:
@@ -498,14 +505,16 @@ class AnyLanguage(Analyzer):
         """Return the parameters, ready for JSON."""
         language = self.language if isinstance(self.language, str) else list(self.language)
         rest = {"content": list(self.content), "drop": self.drop, "roots": self.roots}
-        return {"kind": KIND, "language": language} | rest
+        return {"kind": ANY_LANGUAGE, "language": language} | rest
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
         """Build an analyzer from what `to_dict` gives, or gave before there were roots; all else raises FormatError."""
         values = {"roots": False} | values if isinstance(values, dict) else values
-        if not isinstance(values, Mapping) or set(values) != KEYS or values["kind"] != KIND:
-            raise FormatError(f"An analyzer must have the keys {', '.join(sorted(KEYS))}. Got {values!r:.200}.")
+        if not isinstance(values, Mapping) or set(values) != ANY_LANGUAGE_KEYS or values["kind"] != ANY_LANGUAGE:
+            raise FormatError(
+                f"An analyzer must have the keys {', '.join(sorted(ANY_LANGUAGE_KEYS))}. Got {values!r:.200}."
+            )
         try:
             return cls(values["language"], content=values["content"], drop=values["drop"], roots=values["roots"])
         except InputError as error:
@@ -540,7 +549,7 @@ def analyzer_of(values: Mapping[str, Any]) -> Analyzer:
     >>> analyzer_of(AnyLanguage("english").to_dict()), analyzer_of(Analyzer().to_dict()) == Analyzer()
     (AnyLanguage(english), True)
     """
-    known = isinstance(values, Mapping) and values.get("kind") == KIND
+    known = isinstance(values, Mapping) and values.get("kind") == ANY_LANGUAGE
     return AnyLanguage.from_dict(values) if known else Analyzer.from_dict(values)
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -17,7 +18,8 @@ from vizsla.core.strings import Strings
 from vizsla.core.validation import validate_args
 from vizsla.errors import FormatError, InputError
 from vizsla.text.analyzers import Analyzer, analyzer_of, surface_of
-from vizsla.text.streams import batches, call_with, listed
+from vizsla.text.highlights import Highlighter, TermHighlighter
+from vizsla.text.streams import TEXTS_PER_BATCH, batches, call_with, listed
 from vizsla.text.wordpiece import WordPiece
 
 if TYPE_CHECKING:
@@ -47,7 +49,7 @@ def joined(strings: Strings, more: Strings) -> Strings:
     return Strings(data, offsets, _native.build_slots(data, offsets)[0])
 
 
-FLOOR = 1.2
+LENGTH_OFFSET = 1.2
 """What is added to an item's relative length, so that short items are not lifted without limit (BM25's k1)."""
 
 
@@ -60,10 +62,10 @@ def length_norms(lengths: NDArray[np.integer[Any]], mean: float, b: float) -> ND
     ['0.5128', '0.4082']
     """
     relative = lengths / mean if mean > 0 else np.zeros(len(lengths))
-    return (1 / (FLOOR + 1 - b + b * relative)).astype(np.float32)
+    return (1 / (LENGTH_OFFSET + 1 - b + b * relative)).astype(np.float32)
 
 
-ANALYZER = "analyzer"
+ANALYZER_KEY = "analyzer"
 
 
 class BagOfWords(Encoder, Artifact):
@@ -163,6 +165,35 @@ class BagOfWords(Encoder, Artifact):
         term_of_form = np.append(table, np.full((len(absent), table.shape[1]), -1, np.int32))
         return cls(analyzer, terms, joined(surface, Strings.of(absent)), term_of_form), rows, columns
 
+    @classmethod
+    def fit_fields(
+        cls, rows: Iterable[Sequence[str]], analyzer: Analyzer | None, fields: int
+    ) -> tuple[Self, SparseRows, NDArray[np.int32]]:
+        """Read the texts of several fields per item; return a row for each field, item by item, and the languages.
+
+        Vocabulary and languages are those of the fields' texts joined: a short title is read in the item's language.
+
+        Examples
+        --------
+        >>> bag, rows, _ = BagOfWords.fit_fields([("a fig", "a fig tree"), ("plums", "")], None, 2)
+        >>> list(bag.terms), rows.offsets.tolist(), rows.columns.tolist()
+        (['a', 'fig', 'tree', 'plums'], [0, 2, 5, 6, 6], [0, 1, 0, 1, 2, 3])
+        """
+        analyzer = Analyzer() if analyzer is None else analyzer
+        if analyzer.vocabulary is not None:
+            return cls.fit_items((text for row in rows for text in row), analyzer)
+        builder = _native.BagBuilder(*analyzer.rule, [])
+
+        def joined() -> Iterator[str]:
+            remaining = iter(rows)
+            while batch := list(islice(remaining, TEXTS_PER_BATCH)):
+                call_with(builder.add, [text for row in batch for text in row])
+                yield from (" ".join(text for text in row if text) for row in batch)
+
+        bag, _, places = cls.fit_items(joined(), analyzer)
+        table = bag.readings(list(surface_of(builder)))
+        return bag, _rows(builder, table, np.repeat(places, fields), bag.dim, bag.analyzer.rooted), places
+
     def grown(self, texts: Iterable[str]) -> Self:
         """Return a bag that also knows the words of these texts; all that this one knows keeps its number.
 
@@ -245,6 +276,10 @@ class BagOfWords(Encoder, Artifact):
         array = np.frombuffer
         return SparseRows(array(offsets, np.int64), array(terms, np.int32), array(counts, np.float32), self.dim)
 
+    def highlighter(self, query: str) -> Highlighter:
+        """Return what finds words that stand for a term of the query."""
+        return TermHighlighter(self.analyzer, query)
+
     def items(self, texts: Sequence[str]) -> SparseRows:
         """Count the known terms of each item: as a query's, but each in its own language."""
         if len(self.analyzer.languages) < 2:
@@ -287,7 +322,7 @@ class BagOfWords(Encoder, Artifact):
         return (self.analyzer,)
 
     def _write(self, writer: ArtifactWriter) -> None:
-        self.analyzer.write(writer, ANALYZER)
+        self.analyzer.write(writer, ANALYZER_KEY)
         if self.analyzer.vocabulary is not None:
             return
         writer.strings("terms", self.terms)
@@ -361,10 +396,10 @@ def _forms(analyzer: Analyzer, texts: list[str]) -> list[str]:
 
 
 def _analyzer(reader: ArtifactReader) -> Analyzer:
-    values = reader.json(ANALYZER)
+    values = reader.json(ANALYZER_KEY)
     if isinstance(values, dict) and values.get("kind") == "wordpiece":
         return WordPiece.read(reader, values)
     try:
         return analyzer_of(values)
     except FormatError as error:
-        raise FormatError(f"{reader.path / ANALYZER}.json: {error}") from error
+        raise FormatError(f"{reader.path / ANALYZER_KEY}.json: {error}") from error

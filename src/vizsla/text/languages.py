@@ -220,28 +220,28 @@ STOP_WORDS: dict[str, tuple[str, ...]] = {language: tuple(words.split()) for lan
 
 LANGUAGES = tuple(sorted({*STOP_WORDS, *UNSPACED}))
 """The languages that can be told apart: those with a list of function words, or with a script without spaces."""
-UNIT = 240
+WORD_VOTES = 240
 """What a function word of one language says for it; a word of n languages says an n-th for each."""
-ENOUGH = UNIT
+MIN_VOTES = WORD_VOTES
 """What an item must say for its language to count."""
-ENOUGH_TO_ASK = UNIT // 4
+MIN_VOTES_OF_QUERY = WORD_VOTES // 4
 """What a query must say: it is short, and only languages of its catalog are in question."""
-CLEARLY = 1.5
+MIN_LEAD = 1.5
 """How many times more it must say for it than for the next."""
-SHARE = 0.02
+MIN_ITEM_SHARE = 0.02
 """What share of the items a further language must have."""
-DISTINCT = 3
+MIN_DISTINCT_WORDS = 3
 """How many different words must speak for a language."""
-MANY_AS_CONTENT = 0.1
+MAX_CONTENT_SHARE = 0.1
 """How common a language's stop word must be in another, relative to its own, to be a word that people search there."""
-LEANING = 2
+MIN_DISTINCT_WORDS_LEANING = 2
 """How many must speak for one to which a catalog only leans."""
-FALLBACK = "english"
+DEFAULT_LANGUAGE = "english"
 """What a catalog is taken for that says nothing of its language."""
-FEW = 0.1
+MAX_FOREIGN_RATIO = 0.1
 """How many words with other letters such a catalog may have, for each that has none."""
 
-LETTERS = {
+TELLING_LETTERS = {
     "ß": "german", "ñ": "spanish", "¿": "spanish", "ãõ": "portuguese", "łżśźćń": "polish", "řůě": "czech",
     "őű": "hungarian", "ğı": "turkish", "țșă": "romanian", "œ": "french", "ìò": "italian",
     "ä": "german finnish swedish", "ö": "german finnish hungarian swedish turkish", "ü": "german hungarian turkish",
@@ -253,21 +253,21 @@ LETTERS = {
     "đơưạảấầẩẫậắằẳẵặẹẻẽếềểễệỉịọỏốồổỗộớờởỡợụủứừửữựỳỵỷỹ": "vietnamese",
 }  # fmt: skip
 """Letters that tell languages of the Latin script apart."""
-TELLING = re.compile(f"[{''.join(LETTERS)}]")
+TELLING_LETTER = re.compile(f"[{''.join(TELLING_LETTERS)}]")
 SCRIPTS = {"arabic": (0x600, 0x6FF), "greek": (0x370, 0x3FF), "hindi": (0x900, 0x97F), "russian": (0x400, 0x4FF)}
 OTHER_SCRIPTS = frozenset({*SCRIPTS, *UNSPACED})
 """Languages that are not written in Latin letters."""
-FOREIGN = frozenset("پچژگکیٹڈڑںےہіїєґўјљњћђџѓќѕळ")
+FOREIGN_LETTERS = frozenset("پچژگکیٹڈڑںےہіїєґўјљњћђџѓќѕळ")
 """Letters of these scripts that these languages do not use: Persian, Urdu, Ukrainian, Serbian and others do."""
-CHARACTERS = (
+SCRIPT_VOTES = (
     (0x0E00, 0x0E7F, {"thai": 3}), (0x1100, 0x11FF, {"korean": 3}), (0x3040, 0x30FF, {"japanese": 3}),
     (0x3400, 0x4DBF, {"chinese": 3, "japanese": 2}), (0x4E00, 0x9FFF, {"chinese": 3, "japanese": 2}),
     (0xAC00, 0xD7AF, {"korean": 3}),
 )  # fmt: skip
 """Characters of scripts without spaces, and what a token that begins with one says, in eightieths of a function word:
 little, for there are many. Chinese characters are written in Japanese too, beside others that are not Chinese."""
-MOST = 2**31 - 1
-NOTHING = np.zeros(len(LANGUAGES), np.int32)
+MAX_INT32 = 2**31 - 1
+NO_VOTES = np.zeros(len(LANGUAGES), np.int32)
 """What a word says that tells nothing."""
 
 Table = tuple[NDArray[np.int32], NDArray[np.int32]]
@@ -296,7 +296,7 @@ def evidence_of(surface: Strings) -> Table:
             row_of_form[number] = row_of_letters.setdefault(letters, len(known) + len(row_of_letters))
     rows += map(_said_by_letters, row_of_letters)
     starts = _first_characters(surface)
-    for first, last, shares in CHARACTERS:
+    for first, last, shares in SCRIPT_VOTES:
         numbers = np.flatnonzero((starts >= first) & (starts <= last) & (row_of_form < 0))
         if len(numbers):
             row_of_form[numbers] = len(rows)
@@ -319,7 +319,7 @@ def said_by(word: str) -> NDArray[np.int32]:
     if written and max(written) >= 0xC3 and written[0] < 0xE1 and (letters := _telling_letters(word)):
         return _said_by_letters(letters)
     start = ord(word[0]) if word else 0
-    return next((weights for first, last, weights in _characters() if first <= start <= last), NOTHING)
+    return next((weights for first, last, weights in _characters() if first <= start <= last), NO_VOTES)
 
 
 def clear_language(words: Iterable[str], languages: tuple[str, ...]) -> int:
@@ -336,18 +336,18 @@ def clear_language(words: Iterable[str], languages: tuple[str, ...]) -> int:
         for place, amount in _said_among(word, languages):
             said[place] += amount
     first = max(said, default=0)
-    if first < ENOUGH_TO_ASK:
+    if first < MIN_VOTES_OF_QUERY:
         return -1
     best = said.index(first)
     said[best] = 0
-    return best if first >= CLEARLY * max(said) else -1
+    return best if first >= MIN_LEAD * max(said) else -1
 
 
 @lru_cache(maxsize=16_384)
 def _said_among(word: str, languages: tuple[str, ...]) -> tuple[tuple[int, int], ...]:
     """Return what a word says for each of these languages, without zeros, as pairs of a place and an amount."""
     said = said_by(word)
-    if said is NOTHING:
+    if said is NO_VOTES:
         return ()
     amounts = ((place, int(said[LANGUAGES.index(language)])) for place, language in enumerate(languages))
     return tuple((place, amount) for place, amount in amounts if amount)
@@ -374,17 +374,24 @@ def languages_of(evidence: NDArray[np.int32], telling: NDArray[np.int64]) -> tup
     Examples
     --------
     >>> said = np.zeros((3, len(LANGUAGES)), np.int32)
-    >>> said[0, LANGUAGES.index("german")] = 3 * UNIT
+    >>> said[0, LANGUAGES.index("german")] = 3 * WORD_VOTES
     >>> languages_of(said, np.full(len(LANGUAGES), 5))
     ('german',)
     """
     voters = evidence if len(evidence) else np.zeros((1, len(LANGUAGES)), np.int32)
     best, strength, clear = _clear(voters)
     if not clear.any():
-        best, strength, clear = _clear(np.clip(voters.sum(axis=0, dtype=np.int64), -MOST, MOST).astype(np.int32))
+        best, strength, clear = _clear(
+            np.clip(voters.sum(axis=0, dtype=np.int64), -MAX_INT32, MAX_INT32).astype(np.int32)
+        )
     votes = np.bincount(best[clear], minlength=len(LANGUAGES))
     said = np.bincount(best[clear], weights=strength[clear], minlength=len(LANGUAGES))
-    found = np.flatnonzero((votes > 0) & (votes >= SHARE * votes.sum()) & (said >= 2 * UNIT) & (telling >= DISTINCT))
+    found = np.flatnonzero(
+        (votes > 0)
+        & (votes >= MIN_ITEM_SHARE * votes.sum())
+        & (said >= 2 * WORD_VOTES)
+        & (telling >= MIN_DISTINCT_WORDS)
+    )
     return tuple(LANGUAGES[n] for n in sorted(found.tolist(), key=lambda n: (-votes[n], -said[n], n)))
 
 
@@ -402,20 +409,24 @@ def leaning(table: Table, surface: Strings) -> str | None:
     """
     row_of_form, weights = table
     # A letter of a script says no more than that: Ukrainian would lean to Russian.
-    able = (telling_words(table) >= LEANING) & np.array([language not in SCRIPTS for language in LANGUAGES])
+    able = (telling_words(table) >= MIN_DISTINCT_WORDS_LEANING) & np.array(
+        [language not in SCRIPTS for language in LANGUAGES]
+    )
     said = weights[row_of_form[row_of_form >= 0]].sum(axis=0, dtype=np.int64) * able
-    best, first, second = (n[0] for n in _native.strongest(np.clip(said, -MOST, MOST).astype(np.int32), len(LANGUAGES)))
-    if first > 0 and first >= CLEARLY * second:
+    best, first, second = (
+        n[0] for n in _native.strongest(np.clip(said, -MAX_INT32, MAX_INT32).astype(np.int32), len(LANGUAGES))
+    )
+    if first > 0 and first >= MIN_LEAD * second:
         return LANGUAGES[int(best)]
-    undecided = said[LANGUAGES.index(FALLBACK)] == max(first, 0)
-    return FALLBACK if undecided and _written_in_ascii(surface) else None
+    undecided = said[LANGUAGES.index(DEFAULT_LANGUAGE)] == max(first, 0)
+    return DEFAULT_LANGUAGE if undecided and _written_in_ascii(surface) else None
 
 
 def _written_in_ascii(surface: Strings) -> bool:
     """Whether there are words in plain Latin letters, and next to no others of scripts with spaces."""
     letters = _native.without_parts(surface.data, surface.offsets)
     plain = len(np.setdiff1d(letters, _owners(surface, 0x80)))
-    return plain > 0 and len(_beyond_ascii(surface)) <= FEW * plain
+    return plain > 0 and len(_beyond_ascii(surface)) <= MAX_FOREIGN_RATIO * plain
 
 
 def columns_of(
@@ -430,13 +441,13 @@ def columns_of(
     Examples
     --------
     >>> said = np.zeros((2, len(LANGUAGES)), np.int32)
-    >>> said[1, LANGUAGES.index("german")] = UNIT
+    >>> said[1, LANGUAGES.index("german")] = WORD_VOTES
     >>> columns_of(said, ("english", "german")).tolist()
     [0, 1]
     """
     mine = evidence[:, [LANGUAGES.index(language) for language in languages]]
     most = mine.max(axis=1, initial=0)
-    sure = most >= UNIT // 4
+    sure = most >= WORD_VOTES // 4
     if latin is not None:
         sure |= (most > 0) & (latin == 0)
     usual = next((place for place, language in enumerate(languages) if language not in OTHER_SCRIPTS), 0)
@@ -485,9 +496,9 @@ def with_likely(
     """
     if any(language not in OTHER_SCRIPTS for language in languages):
         return languages
-    silent = int(((latin > 0) & (evidence.max(axis=1, initial=0) < UNIT // 4)).sum())
+    silent = int(((latin > 0) & (evidence.max(axis=1, initial=0) < WORD_VOTES // 4)).sum())
     most = 2 * silent >= max(len(latin), 1)
-    if languages and silent < max(SHARE * len(latin), 1):
+    if languages and silent < max(MIN_ITEM_SHARE * len(latin), 1):
         return languages
     if languages or most:
         forms = np.flatnonzero(latin_forms(surface))
@@ -515,14 +526,14 @@ def content_words(
     grammar = np.array([[word in words for words in lists] for word in disputed], np.bool_).reshape(shares.shape)
     common = np.where(grammar, shares, 0).max(axis=1, initial=0)
     elsewhere = np.where(grammar, 0, shares).max(axis=1, initial=0)
-    searched = np.flatnonzero((elsewhere > 0) & (elsewhere >= MANY_AS_CONTENT * common))
+    searched = np.flatnonzero((elsewhere > 0) & (elsewhere >= MAX_CONTENT_SHARE * common))
     return tuple(disputed[n] for n in searched.tolist())
 
 
 def _clear(evidence: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.bool_]]:
     """Return the strongest language of each row, what is said for it, and whether it is clear."""
     best, first, second = _native.strongest(evidence.reshape(-1), len(LANGUAGES))
-    return best, first, (first >= ENOUGH) & (first >= CLEARLY * second)
+    return best, first, (first >= MIN_VOTES) & (first >= MIN_LEAD * second)
 
 
 @cache
@@ -533,13 +544,17 @@ def _function_words() -> dict[str, NDArray[np.int32]]:
         # A single letter of the Latin alphabet is as likely a part of a number.
         for word in (word for word in STOP_WORDS.get(language, ()) if len(word) > 1 or not word.isascii()):
             speakers.setdefault(word, []).append(language)
-    return {word: _weights(named, UNIT) for word, named in speakers.items()}
+    return {word: _weights(named, WORD_VOTES) for word, named in speakers.items()}
 
 
 @cache
 def _letters() -> dict[str, NDArray[np.int32]]:
     """Return the weights of every telling letter: less than a function word's, for names travel."""
-    return {letter: _weights(named.split(), UNIT // 2) for letters, named in LETTERS.items() for letter in letters}
+    return {
+        letter: _weights(named.split(), WORD_VOTES // 2)
+        for letters, named in TELLING_LETTERS.items()
+        for letter in letters
+    }
 
 
 def _weights(languages: Iterable[str], unit: int) -> NDArray[np.int32]:
@@ -554,26 +569,26 @@ def _weights_of(said: Mapping[str, int]) -> NDArray[np.int32]:
 def _telling_letters(form: str) -> str:
     """Return a word's telling letters; in a script of one language the first, and a mark if others are foreign."""
     if any(first <= ord(form[0]) <= last for first, last in SCRIPTS.values()):
-        return form[0] + "?" * bool(FOREIGN.intersection(form))
-    return "".join(sorted(set(TELLING.findall(form))))
+        return form[0] + "?" * bool(FOREIGN_LETTERS.intersection(form))
+    return "".join(sorted(set(TELLING_LETTER.findall(form))))
 
 
 def _said_by_letters(letters: str) -> NDArray[np.int32]:
     """Return what the telling letters of a word say."""
     for language, (first, last) in SCRIPTS.items():
         if first <= ord(letters[0]) <= last:
-            return _weights([language], UNIT // 4) * np.int32(-1 if len(letters) > 1 else 1)
+            return _weights([language], WORD_VOTES // 4) * np.int32(-1 if len(letters) > 1 else 1)
     said = [_letters()[letter] for letter in letters]
-    return np.asarray(np.minimum(np.sum(said, axis=0), UNIT // 2), np.int32)
+    return np.asarray(np.minimum(np.sum(said, axis=0), WORD_VOTES // 2), np.int32)
 
 
 def _said_by_character(shares: Mapping[str, int]) -> NDArray[np.int32]:
-    return _weights_of({language: share * UNIT // 80 for language, share in shares.items()})
+    return _weights_of({language: share * WORD_VOTES // 80 for language, share in shares.items()})
 
 
 @cache
 def _characters() -> list[tuple[int, int, NDArray[np.int32]]]:
-    return [(first, last, _said_by_character(shares)) for first, last, shares in CHARACTERS]
+    return [(first, last, _said_by_character(shares)) for first, last, shares in SCRIPT_VOTES]
 
 
 def _beyond_ascii(surface: Strings) -> NDArray[np.int64]:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from vizsla.artifacts.reader import ArtifactReader
     from vizsla.artifacts.writer import ArtifactWriter
 
-MOST = 2**31 - 1
+MAX_INT32 = 2**31 - 1
 
 
 class Budgets(NamedTuple):
@@ -51,12 +51,12 @@ class Budgets(NamedTuple):
     def check(self) -> None:
         """Raise unless a fit can keep to them."""
         for name, budget in zip(("unigrams", "bigrams", "trigrams"), self.kinds, strict=True):
-            if not isinstance(budget, int) or isinstance(budget, bool) or not 0 <= budget <= MOST:
-                raise InputError(f"`{name}` must be a whole number from 0 to {MOST}. Got {budget!r}.")
+            if not isinstance(budget, int) or isinstance(budget, bool) or not 0 <= budget <= MAX_INT32:
+                raise InputError(f"`{name}` must be a whole number from 0 to {MAX_INT32}. Got {budget!r}.")
         if not any(self.kinds):
             raise InputError("One of `unigrams`, `bigrams`, `trigrams` must be above 0. Got 0 for all.")
-        if self.bins > MOST:
-            raise InputError(f"`bins` must be at most {MOST}. Got {self.bins}.")
+        if self.bins > MAX_INT32:
+            raise InputError(f"`bins` must be at most {MAX_INT32}. Got {self.bins}.")
         check_positive("room", self.room)
 
 
@@ -65,7 +65,7 @@ def fit_ngrams(
 ) -> tuple[list[Strings], NDArray[np.float32], list[int]]:
     """Return the vocabularies, the weight of every feature, and each kind's number of shared features."""
     budgets.check()
-    most = [min(budgets.room, MOST) if budget else 0 for budget in budgets.kinds]
+    most = [min(budgets.room, MAX_INT32) if budget else 0 for budget in budgets.kinds]
     builder = _native.NgramBuilder(lower, most, budgets.bins)
     for batch in batches(texts):
         call_with(builder.add, batch)
@@ -96,10 +96,10 @@ def idf(texts: NDArray[np.int64], total: int) -> NDArray[np.float64]:
 
 KINDS = ("unigram", "bigram", "trigram")
 NORMS = ("row", "kinds")
-MOST_FEATURES = 2**31 - 1
-EQUAL = (1.0, 1.0, 1.0)
-LEAST_SHARE = 0.001
-RULES = {"bins", "lower", "norm", "shares", "sublinear"}
+MAX_FEATURES = 2**31 - 1
+EQUAL_SHARES = (1.0, 1.0, 1.0)
+MIN_SHARE = 0.001
+SETTING_NAMES = {"bins", "lower", "norm", "shares", "sublinear"}
 
 
 class NgramTfidf(Encoder, Artifact):
@@ -158,7 +158,7 @@ class NgramTfidf(Encoder, Artifact):
         lower: bool = True,
         sublinear: bool = True,
         norm: str = "row",
-        shares: Sequence[float] = EQUAL,
+        shares: Sequence[float] = EQUAL_SHARES,
     ):
         check_shares(shares)
         self.names, self.bins, self.shares = tuple(names), tuple(bins), tuple(float(share) for share in shares)
@@ -185,7 +185,7 @@ class NgramTfidf(Encoder, Artifact):
         lower: bool = True,
         sublinear: bool = True,
         norm: str = "row",
-        shares: Sequence[float] = EQUAL,
+        shares: Sequence[float] = EQUAL_SHARES,
         idf_power: float = 1.0,
         room: int = 1 << 24,
     ) -> Self:
@@ -344,8 +344,8 @@ class NgramTfidf(Encoder, Artifact):
     @classmethod
     def _read(cls, reader: ArtifactReader) -> Self:
         rules, file = reader.json("rules"), reader.path / "rules.json"
-        if not isinstance(rules, dict) or set(rules) != RULES:
-            raise FormatError(f"{file}: expected the keys {', '.join(sorted(RULES))}. Got {rules!r:.200}.")
+        if not isinstance(rules, dict) or set(rules) != SETTING_NAMES:
+            raise FormatError(f"{file}: expected the keys {', '.join(sorted(SETTING_NAMES))}. Got {rules!r:.200}.")
         for key in ("bins", "shares"):
             if not isinstance(rules[key], list):
                 raise FormatError(f"{file}: `{key}` must be a list. Got {rules[key]!r:.200}.")
@@ -375,7 +375,7 @@ class NgramTfidf(Encoder, Artifact):
         check_choice("norm", self.norm, NORMS)
         _check_flag("lower", self.lower)
         _check_flag("sublinear", self.sublinear)
-        if self.norm == "row" and self.shares != EQUAL:
+        if self.norm == "row" and self.shares != EQUAL_SHARES:
             raise InputError(f"`shares` must have the norm 'kinds'. Got {list(self.shares)} with 'row'.")
         if len(self.names) != len(KINDS) or len(self.bins) != len(KINDS):
             raise InputError("`names` and `bins` must have an entry for unigrams, bigrams and trigrams.")
@@ -383,8 +383,8 @@ class NgramTfidf(Encoder, Artifact):
             if not isinstance(table, Strings):
                 raise InputError(f"`names` must hold Strings, one for each kind. Got {type(table).__name__}.")
         for extra in self.bins:
-            if type(extra) is not int or not 0 <= extra <= MOST_FEATURES:
-                raise InputError(f"`bins` must hold whole numbers from 0 to {MOST_FEATURES}. Got {extra!r}.")
+            if type(extra) is not int or not 0 <= extra <= MAX_FEATURES:
+                raise InputError(f"`bins` must hold whole numbers from 0 to {MAX_FEATURES}. Got {extra!r}.")
 
     def native_lookup(
         self, names: Sequence[Strings], weights: NDArray[np.float32], columns: NDArray[np.int32] | None = None
@@ -414,8 +414,8 @@ def check_shares(shares: Sequence[float]) -> None:
     for share in shares:
         if isinstance(share, bool) or not isinstance(share, int | float | np.number):
             raise InputError(f"`shares` must be numbers. Got {share!r}.")
-        if share != 0 and not LEAST_SHARE <= share <= 1:
-            raise InputError(f"`shares` must be 0 or between {LEAST_SHARE} and 1. Got {share!r}.")
+        if share != 0 and not MIN_SHARE <= share <= 1:
+            raise InputError(f"`shares` must be 0 or between {MIN_SHARE} and 1. Got {share!r}.")
     if not any(shares):
         raise InputError("One of `shares` must be above 0. Got 0 for all.")
 
@@ -497,7 +497,7 @@ class GrownNgrams(Encoder):
 def grow_ngrams(base: NgramTfidf, texts: Iterable[str]) -> NgramTfidf | GrownNgrams:
     """Return an encoder that also knows the n-grams of these texts, or the base where none is new."""
     used = [share > 0 and end > first for share, (first, end) in zip(base.shares, pairwise(base.starts), strict=True)]
-    builder = _native.NgramBuilder(base.lower, [MOST if use else 0 for use in used], 0)
+    builder = _native.NgramBuilder(base.lower, [MAX_INT32 if use else 0 for use in used], 0)
     for batch in batches(texts):
         call_with(builder.add, batch)
     more = [_new(builder, kind, base.names[kind]) if used[kind] else Strings.of([]) for kind in range(len(KINDS))]
@@ -505,6 +505,6 @@ def grow_ngrams(base: NgramTfidf, texts: Iterable[str]) -> NgramTfidf | GrownNgr
 
 
 def _new(builder: _native.NgramBuilder, kind: int, known: Strings) -> Strings:
-    data, offsets, _, _ = builder.choose(kind, MOST, 1)
+    data, offsets, _, _ = builder.choose(kind, MAX_INT32, 1)
     met = list(Strings(data, offsets, np.zeros(0, np.uint32)))
     return Strings.of(met[place] for place in np.flatnonzero(known.find_all(met) < 0).tolist())

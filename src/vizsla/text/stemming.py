@@ -7,7 +7,7 @@ from typing import Any
 from vizsla import _native
 from vizsla.errors import InputError
 
-LIGHT = "english"
+LIGHTLY_STEMMED = "english"
 """The language whose words lose their inflections only."""
 UNSPACED = ("chinese", "japanese", "korean", "thai")
 """Languages that are cut into characters and pairs; a Latin word among them is stemmed as an English one."""
@@ -59,7 +59,11 @@ def light_stems(language: str, words: list[str]) -> list[str]:
     """
     if language in UNSTEMMED:
         return words
-    return _native.english_stems(words) if language == LIGHT or language in UNSPACED else stem_words(language, words)
+    return (
+        _native.english_stems(words)
+        if language == LIGHTLY_STEMMED or language in UNSPACED
+        else stem_words(language, words)
+    )
 
 
 def roots(words: list[str]) -> list[str]:

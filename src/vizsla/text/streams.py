@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from vizsla.core.strings import Strings
 from vizsla.core.validation import check_listed, is_iterable
 from vizsla.data.metadata_join import described
-from vizsla.errors import InputError
+from vizsla.errors import InputError, check_choice
 from vizsla.io.frames import plain_items, series_of
 
-BATCH = 512
+TEXTS_PER_BATCH = 512
 """Texts handed to a native builder at once; the result does not depend on it."""
 
 
@@ -28,7 +28,7 @@ def batches(texts: Iterable[str]) -> Iterator[list[str]]:
     [512, 88]
     """
     remaining = iter(_many(texts))
-    while batch := list(islice(remaining, BATCH)):
+    while batch := list(islice(remaining, TEXTS_PER_BATCH)):
         yield batch
 
 
@@ -92,6 +92,10 @@ class TextStream:
         return self._ids
 
     def __iter__(self) -> Iterator[str]:
+        return (text for _, text in self.pairs())
+
+    def pairs(self) -> Iterator[tuple[Any, str]]:
+        """Yield each item as it was given, and its text."""
         remaining = iter(self._items)
         head = list(islice(remaining, 1))
         rows = chain(head, remaining)
@@ -100,26 +104,26 @@ class TextStream:
         else:
             yield from self._named(rows)
 
-    def _plain(self, texts: Iterable[str]) -> Iterator[str]:
+    def _plain(self, texts: Iterable[str]) -> Iterator[tuple[Any, str]]:
         count = 0
         for text in texts:
-            yield _text(text, count)
+            yield text, _text(text, count)
             count += 1
         if self._given is not None and len(self._given) != count:
             raise InputError(f"`ids` must be as many as the texts ({count}). Got {len(self._given)}.")
         self._ids = Strings.of(map(str, range(count))) if self._given is None else self._given
 
-    def _named(self, rows: Iterable[Any]) -> Iterator[str]:
+    def _named(self, rows: Iterable[Any]) -> Iterator[tuple[Any, str]]:
         if self._given is not None:
             raise InputError("`ids` must be None for items that bring their own. Got both.")
         if self._known is not None:
-            yield from (_text(row.default_text(), number) for number, row in enumerate(rows))
+            yield from ((row, _text(row.default_text(), number)) for number, row in enumerate(rows))
             self._ids = self._known
             return
         ids: list[str] = []
         for row in rows:
             id, text = _id_and_text(row, len(ids))
-            yield _text(text, len(ids))
+            yield row, _text(text, len(ids))
             ids.append(id)
         self._ids = Strings.unique(ids, what="item id")
 
@@ -162,6 +166,30 @@ def new_items(known: Strings, items: Mapping[str, str] | Iterable[tuple[str, str
     return pairs
 
 
+def known_ids(known: Strings, ids: Iterable[str], *, unknown: str = "raise") -> list[str]:
+    """Return ids as a list; one that is not known raises, or is left out where `unknown` is "ignore".
+
+    Examples
+    --------
+    >>> known_ids(Strings.of(["a"]), ["b", "a"], unknown="ignore")
+    ['a']
+    >>> known_ids(Strings.of(["a"]), ["b", "a"])
+    Traceback (most recent call last):
+    vizsla.errors.InputError: `item` must be a known id. Got 'b'.
+    """
+    check_choice("unknown", unknown, ("raise", "ignore"))
+    if isinstance(ids, str):
+        raise InputError(f"`ids` must be several ids. Got the text {ids!r:.60}: put it into a list.")
+    if not is_iterable(ids):
+        raise InputError(f"`ids` must be several ids. Got {type(ids).__name__}.")
+    given = list(ids)
+    if unknown == "raise":
+        for item in given:
+            known.number(item)
+        return given
+    return [item for item in given if item in known]
+
+
 def kept_items(known: Strings, ids: Iterable[str]) -> NDArray[np.int64]:
     """Return the numbers of all items but these; one must be left.
 
@@ -170,12 +198,8 @@ def kept_items(known: Strings, ids: Iterable[str]) -> NDArray[np.int64]:
     >>> kept_items(Strings.of(["a", "b", "c"]), ["b"]).tolist()
     [0, 2]
     """
-    if isinstance(ids, str):
-        raise InputError(f"`ids` must be several ids. Got the text {ids!r:.60}: put it into a list.")
-    if not is_iterable(ids):
-        raise InputError(f"`ids` must be several ids. Got {type(ids).__name__}.")
     kept = np.ones(len(known), dtype=np.bool_)
-    kept[[known.number(item) for item in ids]] = False
+    kept[[known.number(item) for item in known_ids(known, ids)]] = False
     if not kept.any():
         raise InputError("At least one item must be left. Got the ids of all of them.")
     return np.flatnonzero(kept)

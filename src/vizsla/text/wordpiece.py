@@ -24,16 +24,16 @@ if TYPE_CHECKING:
     from vizsla.artifacts.reader import ArtifactReader
     from vizsla.artifacts.writer import ArtifactWriter
 
-NAMES = ("tokenizer.json", "vocab.txt")
+VOCABULARY_FILES = ("tokenizer.json", "vocab.txt")
 
 
 def tokenizer_file(path: str | Path) -> Path:
     """Return the file itself, or that of a folder; none raises."""
     given = Path(path)
     if given.is_dir():
-        found = next((given / name for name in NAMES if (given / name).is_file()), None)
+        found = next((given / name for name in VOCABULARY_FILES if (given / name).is_file()), None)
         if found is None:
-            raise InputError(f"`path` must hold {' or '.join(NAMES)}. Got {given}, which has neither.")
+            raise InputError(f"`path` must hold {' or '.join(VOCABULARY_FILES)}. Got {given}, which has neither.")
         return found
     if not given.is_file():
         raise InputError(f"`path` must be a vocab.txt, a tokenizer.json, or a folder with one. Got {given}.")
@@ -106,9 +106,9 @@ def _text(path: Path) -> str:
         raise DataError(f"not valid UTF-8 ({error.reason}).", path=str(path)) from None
 
 
-SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
+SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 """BERT's own: found in a text as they are written, and never counted."""
-MOST_CHARS = 10_000
+MAX_WORD_CHARS = 10_000
 Ids = tuple[NDArray[np.int64], NDArray[np.int32]]
 
 
@@ -166,9 +166,9 @@ class WordPiece(Analyzer):
         for name, flag in (("lower", lower), ("strip_accents", strip), ("split_ideographs", split_ideographs)):
             if not isinstance(flag, bool):
                 raise InputError(f"`{name}` must be True or False. Got {flag!r}.")
-        if check_positive("max_chars", max_chars) > MOST_CHARS:
-            raise InputError(f"`max_chars` must be at most {MOST_CHARS}. Got {max_chars}.")
-        chosen = [token for token in SPECIAL if token in table] if special is None else list(special)
+        if check_positive("max_chars", max_chars) > MAX_WORD_CHARS:
+            raise InputError(f"`max_chars` must be at most {MAX_WORD_CHARS}. Got {max_chars}.")
+        chosen = [token for token in SPECIAL_TOKENS if token in table] if special is None else list(special)
         values = {"kind": "wordpiece", "lower": lower, "stop_words": None, "stem": None, "min_chars": None}
         values |= {"max_chars": None, "_table": table, "strip_accents": strip, "unknown": unknown}
         values |= {"split_ideographs": split_ideographs, "prefix": prefix, "longest": max_chars}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from vizsla.core.catalog import Item
-from vizsla.data.metadata_builder import BATCH, DetailsCollector
+from vizsla.data.metadata_builder import VALUES_PER_BATCH, DetailsCollector
 
 
 def items(values, name="size"):
@@ -19,7 +19,7 @@ def shown(values):
 
 @pytest.mark.parametrize("odd", ["1\n2", "-", "x", "1.", "\n"])
 def test_a_value_that_is_no_number_is_kept_as_it_is_among_numbers(odd):
-    numbers = [str(n) for n in range(BATCH + 3)]
+    numbers = [str(n) for n in range(VALUES_PER_BATCH + 3)]
     assert shown(numbers)[:3] == ["0", "1", "2"]
     assert shown([*numbers, odd])[-2:] == [numbers[-1], odd] and shown([odd, *numbers])[:2] == [odd, "0"]
     column = DetailsCollector.of(items([*numbers, odd])).column("size")
@@ -27,13 +27,13 @@ def test_a_value_that_is_no_number_is_kept_as_it_is_among_numbers(odd):
 
 
 def test_a_leading_zero_makes_a_column_of_texts():
-    numbers = [str(n) for n in range(BATCH + 3)]
+    numbers = [str(n) for n in range(VALUES_PER_BATCH + 3)]
     assert shown([*numbers, "007"])[-2:] == [numbers[-1], "007"] and shown(["007", *numbers])[:2] == ["007", "0"]
 
 
-@pytest.mark.parametrize("distinct", [3, 5 * BATCH])
+@pytest.mark.parametrize("distinct", [3, 5 * VALUES_PER_BATCH])
 def test_gaps_stay_gaps(distinct):
-    values = [None if n % 7 == 3 else "" if n % 7 == 4 else f"v{n % distinct}" for n in range(3 * BATCH)]
+    values = [None if n % 7 == 3 else "" if n % 7 == 4 else f"v{n % distinct}" for n in range(3 * VALUES_PER_BATCH)]
     assert shown(values) == [value or None for value in values]
 
 

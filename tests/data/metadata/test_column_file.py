@@ -10,8 +10,7 @@ from tests.artifacts.signing import read_manifest, replace, write_manifest
 from tests.fuzz.resigning import resign
 from vizsla.artifacts.inspect import inspect
 from vizsla.core.catalog import Item, details_of
-from vizsla.data.column_file import ColumnFile
-from vizsla.data.metadata import ItemMetadata
+from vizsla.data.metadata import ColumnFile, ItemMetadata
 from vizsla.data.metadata_builder import DetailsCollector
 from vizsla.errors import FormatError, VizslaError
 

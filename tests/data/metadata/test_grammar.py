@@ -7,13 +7,13 @@ from time import process_time
 import pytest
 
 import vizsla
-from vizsla.data.conditions import MOST_DEPTH, And, Comparison, Condition, Not, Or
+from vizsla.data.conditions import MAX_CONDITION_DEPTH, And, Condition, FieldCondition, Not, Or
 from vizsla.data.where_grammar import parse
 from vizsla.errors import InputError
 
 
 def eq(field, *values):
-    return Comparison("eq" if len(values) == 1 else "in", field, values)
+    return FieldCondition("eq" if len(values) == 1 else "in", field, values)
 
 
 A, B, C = eq("a", 1), eq("b", 2), eq("c", 3)
@@ -31,8 +31,8 @@ A, B, C = eq("a", 1), eq("b", 2), eq("c", 3)
         ("a==1", A),
         ("brand=Ace Inc", eq("brand", "Ace Inc")),
         ("brand = a , b", eq("brand", "a", "b")),
-        ("brand!=x,y", Comparison("nin", "brand", ("x", "y"))),
-        ("brand!=x", Comparison("ne", "brand", ("x",))),
+        ("brand!=x,y", FieldCondition("nin", "brand", ("x", "y"))),
+        ("brand!=x", FieldCondition("ne", "brand", ("x",))),
         ('brand="Bo, Inc.",Cy', eq("brand", "Bo, Inc.", "Cy")),
         ("brand='a or b'", eq("brand", "a or b")),
         ('pipe="12"" pipe"', eq("pipe", '12" pipe')),
@@ -40,30 +40,30 @@ A, B, C = eq("a", 1), eq("b", 2), eq("c", 3)
         ('pipe=12" pipe', eq("pipe", '12" pipe')),
         ("brand=L'Oréal", eq("brand", "L'Oréal")),
         ("site=Yahoo!", eq("site", "Yahoo!")),
-        ("price=5..20", And((Comparison("gte", "price", (5,)), Comparison("lte", "price", (20,))))),
-        ("price=5..", Comparison("gte", "price", (5,))),
-        ("price=..-1.5 and a=1", And((Comparison("lte", "price", (-1.5,)), A))),
+        ("price=5..20", And((FieldCondition("gte", "price", (5,)), FieldCondition("lte", "price", (20,))))),
+        ("price=5..", FieldCondition("gte", "price", (5,))),
+        ("price=..-1.5 and a=1", And((FieldCondition("lte", "price", (-1.5,)), A))),
         (
             'day="2024-01-01".."2024-02-01"',
-            And((Comparison("gte", "day", ("2024-01-01",)), Comparison("lte", "day", ("2024-02-01",)))),
+            And((FieldCondition("gte", "day", ("2024-01-01",)), FieldCondition("lte", "day", ("2024-02-01",)))),
         ),
-        ("price!=5..20", Not(And((Comparison("gte", "price", (5,)), Comparison("lte", "price", (20,)))))),
-        ("brand in (a, 'b, c', 3)", Comparison("in", "brand", ("a", "b, c", 3))),
-        ("brand NOT IN (a)", Comparison("nin", "brand", ("a",))),
-        ("tags contains red wine and a=1", And((Comparison("contains", "tags", ("red wine",)), A))),
-        ("tags not contains red", Not(Comparison("contains", "tags", ("red",)))),
-        ("name startswith 12", Comparison("startswith", "name", ("12",))),
-        ("x is null", Comparison("isnull", "x", ())),
-        ("x IS NOT NULL", Not(Comparison("isnull", "x", ()))),
-        ("Price (USD)<20", Comparison("lt", "Price (USD)", (20,))),
-        ("unit price >= $5.50", Comparison("gte", "unit price", (5.5,))),
+        ("price!=5..20", Not(And((FieldCondition("gte", "price", (5,)), FieldCondition("lte", "price", (20,)))))),
+        ("brand in (a, 'b, c', 3)", FieldCondition("in", "brand", ("a", "b, c", 3))),
+        ("brand NOT IN (a)", FieldCondition("nin", "brand", ("a",))),
+        ("tags contains red wine and a=1", And((FieldCondition("contains", "tags", ("red wine",)), A))),
+        ("tags not contains red", Not(FieldCondition("contains", "tags", ("red",)))),
+        ("name startswith 12", FieldCondition("startswith", "name", ("12",))),
+        ("x is null", FieldCondition("isnull", "x", ())),
+        ("x IS NOT NULL", Not(FieldCondition("isnull", "x", ()))),
+        ("Price (USD)<20", FieldCondition("lt", "Price (USD)", (20,))),
+        ("unit price >= $5.50", FieldCondition("gte", "unit price", (5.5,))),
         ("'is'=1", eq("is", 1)),
         ("in stock=true", eq("in stock", True)),
         ("zip=00123", eq("zip", "00123")),
         ("version=1.10", eq("version", "1.10")),
-        ("version<1.10", Comparison("lt", "version", (1.1,))),
-        ('name<"20"', Comparison("lt", "name", ("20",))),
-        ("name<m", Comparison("lt", "name", ("m",))),
+        ("version<1.10", FieldCondition("lt", "version", (1.1,))),
+        ('name<"20"', FieldCondition("lt", "name", ("20",))),
+        ("name<m", FieldCondition("lt", "name", ("m",))),
         ("android=1 and order=2", And((eq("android", 1), eq("order", 2)))),
         ("brand=Anderson orient", eq("brand", "Anderson orient")),
     ],
@@ -156,15 +156,15 @@ def test_long_texts_are_read_in_a_moment(text):
 
 
 def test_depth_and_length_have_limits():
-    deep = "(" * MOST_DEPTH + "a=1" + ")" * MOST_DEPTH
+    deep = "(" * MAX_CONDITION_DEPTH + "a=1" + ")" * MAX_CONDITION_DEPTH
     assert Condition.parse(deep) == A
-    for text in (f"({deep})", "not " * (MOST_DEPTH + 1) + "a=1"):
-        with pytest.raises(InputError, match=f"at most {MOST_DEPTH} deep"):
+    for text in (f"({deep})", "not " * (MAX_CONDITION_DEPTH + 1) + "a=1"):
+        with pytest.raises(InputError, match=f"at most {MAX_CONDITION_DEPTH} deep"):
             Condition.parse(text)
     value = A.to_dict()
-    for _ in range(MOST_DEPTH + 1):
+    for _ in range(MAX_CONDITION_DEPTH + 1):
         value = {"type": "not", "filters": [value]}
-    with pytest.raises(InputError, match=f"at most {MOST_DEPTH} deep"):
+    with pytest.raises(InputError, match=f"at most {MAX_CONDITION_DEPTH} deep"):
         vizsla.where(value)
     with pytest.raises(InputError, match="at most 100,000 characters"):
         Condition.parse("a=" + "x" * 100_000)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import vizsla
 from vizsla.core.catalog import Catalog, Item
 from vizsla.core.strings import Strings
-from vizsla.data.conditions import And, Comparison, Condition, Not, Or
+from vizsla.data.conditions import And, Condition, FieldCondition, Not, Or
 from vizsla.data.metadata_builder import DetailsCollector
 from vizsla.errors import InputError
 
@@ -39,20 +39,22 @@ DATES = st.sampled_from([*DAYS, "2024-03-01", "2024-02", "2024", "2023-12-31"])
 
 
 def compared(field, kinds, values):
-    return st.builds(lambda kind, value: Comparison(kind, field, (value,)), st.sampled_from(kinds), values)
+    return st.builds(lambda kind, value: FieldCondition(kind, field, (value,)), st.sampled_from(kinds), values)
 
 
 FIELDS = st.sampled_from(list(KINDS))
 ORDERS = ["lt", "lte", "gt", "gte"]
 LEAVES = st.one_of(
-    st.builds(lambda kind, field, value: Comparison(kind, field, (value,)), st.sampled_from(["eq", "ne"]), FIELDS, ANY),
     st.builds(
-        lambda kind, field, values: Comparison(kind, field, tuple(values)),
+        lambda kind, field, value: FieldCondition(kind, field, (value,)), st.sampled_from(["eq", "ne"]), FIELDS, ANY
+    ),
+    st.builds(
+        lambda kind, field, values: FieldCondition(kind, field, tuple(values)),
         st.sampled_from(["in", "nin"]),
         FIELDS,
         st.lists(ANY, min_size=1, max_size=3),
     ),
-    st.builds(lambda field: Comparison("isnull", field, ()), FIELDS),
+    st.builds(lambda field: FieldCondition("isnull", field, ()), FIELDS),
     compared("price", ORDERS, st.sampled_from([*NUMBERS, 0.5])),
     compared("day", [*ORDERS, "eq", "ne"], DATES),
     compared("brand", [*ORDERS, "contains", "startswith"], st.sampled_from([*WORDS, "B", "c", ", "])),

@@ -17,7 +17,7 @@ from vizsla.core.candidates import Candidates
 from vizsla.core.sparse import SparseRows
 from vizsla.data.filter import Filter
 from vizsla.errors import CompositionError
-from vizsla.indexes.inverted import MOST_SHARE, FilteredPostings, InvertedIndex
+from vizsla.indexes.inverted import MAX_COPIED_SHARE, FilteredPostings, InvertedIndex
 from vizsla.methods.bm25 import bm25
 
 
@@ -72,7 +72,7 @@ def test_a_filter_that_allows_much_stays_a_mask(share):
     filter = Filter(np.arange(1000) < share * 1000)
     form_of(index, filter).read = 10**9
     index.search(query, 5, filter=filter)
-    assert share > MOST_SHARE and form_of(index, filter).own is None
+    assert share > MAX_COPIED_SHARE and form_of(index, filter).own is None
 
 
 def test_a_filter_does_not_keep_an_index_alive():

@@ -16,7 +16,7 @@ import vizsla
 from vizsla import bm25
 from vizsla.compose.shards import shards
 from vizsla.errors import FormatError, InputError
-from vizsla.methods.bm25_mixed import CACHED, OWN_LANGUAGE, PRIOR
+from vizsla.methods.bm25_mixed import MAX_CACHED_WORDS, OWN_LANGUAGE, PRIOR_ITEMS
 from vizsla.methods.bm25_statistics import VARIANTS, LanguageCounts, Statistics
 from vizsla.text import AnyLanguage
 from vizsla.text.languages import STOP_WORDS, clear_language
@@ -97,7 +97,7 @@ def test_a_word_of_an_unclear_query_has_the_idf_of_the_union_of_its_stems(search
 
 def test_a_word_of_a_clear_query_has_the_idf_of_the_querys_language(search):
     """One of three English items holds `run`. English items count more, and no other is left out."""
-    assert (OWN_LANGUAGE, PRIOR) == (1.5, 10)
+    assert (OWN_LANGUAGE, PRIOR_ITEMS) == (1.5, 10)
     rarity = own_idf(1, 3, 2, 5)
     expected = {"en run": 1.5 * rarity * part(1, 2, 2), "de run": rarity * part(1, 3, 2.5)}
     assert scores(search, "what is the running") == pytest.approx(expected, rel=1e-6)
@@ -159,15 +159,15 @@ def test_words_of_a_language_with_few_items_weigh_as_much_as_others():
 
 def test_words_that_are_kept_are_bounded_and_change_no_answer(search):
     encoder = bm25(ITEMS, analyzer=BOTH).encoder
-    queries = [f"running dog w{n}" for n in range(CACHED)]
+    queries = [f"running dog w{n}" for n in range(MAX_CACHED_WORDS)]
     together = encoder.queries(queries)
-    assert len(encoder._words) <= CACHED
-    for number in (0, 17, CACHED - 1):
+    assert len(encoder._words) <= MAX_CACHED_WORDS
+    for number in (0, 17, MAX_CACHED_WORDS - 1):
         alone = encoder.queries([queries[number]])
         low, high = together.offsets[number : number + 2]
         assert alone.columns.tolist() == together.columns[low:high].tolist()
         assert alone.values.tolist() == together.values[low:high].tolist()
-        assert len(encoder._words) <= CACHED
+        assert len(encoder._words) <= MAX_CACHED_WORDS
 
 
 def test_explanations_name_the_language_and_add_up(search):

@@ -11,7 +11,7 @@ from tests.artifacts.signing import replace
 from tests.contract.registry import RETRIEVERS
 from tests.fuzz.resigning import resign
 from vizsla.errors import VizslaError
-from vizsla.indexes.tree import SLOTS, all_matchers
+from vizsla.indexes.tree import SLOTS_PER_BUCKET, all_matchers
 
 FEATURES = (2**31 - 2, 2**30, 2**20)
 
@@ -26,7 +26,7 @@ def hostile(model, folder, change):
     saved = model.save(folder / "saved")
     file = sorted((saved / "tree").glob("layer*.buckets.npy"))[-1]
     buckets = np.load(file)
-    change(buckets.reshape(-1, 2, SLOTS))
+    change(buckets.reshape(-1, 2, SLOTS_PER_BUCKET))
     replace(file, npy(buckets))
     resign(saved)
     return vizsla.load(saved)
@@ -49,7 +49,7 @@ def test_features_above_the_bias_are_left_out(model, tmp_path, feature):
 
 def test_rows_that_claim_more_than_their_chunk_has_are_left_out(model, tmp_path):
     def change(words):
-        words[:, 0] = np.arange(words[:, 0].size).reshape(-1, SLOTS) % 50
+        words[:, 0] = np.arange(words[:, 0].size).reshape(-1, SLOTS_PER_BUCKET) % 50
         words[:, 1] = 0xFF  # from the first entry on, 256 of them
 
     loaded = hostile(model, tmp_path, change)

@@ -53,7 +53,7 @@ def test_merged_they_are_those_of_both(one: list[str], two: list[str], analyzer:
 def test_chunks_change_nothing(texts: list[str], analyzer: Analyzer, size: int) -> None:
     expected = Statistics.of(texts, analyzer=analyzer)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(bm25_statistics, "CHUNK", size)
+        patch.setattr(bm25_statistics, "TEXTS_PER_CHUNK", size)
         assert Statistics.of(iter(texts), analyzer=analyzer) == expected
 
 

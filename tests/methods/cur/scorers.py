@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from vizsla.scorers.function import FunctionScorer
+from vizsla.scorers.text import FunctionScorer
 
 PICK = np.random.default_rng(3)
 ITEMS = {f"item {n}": f"{' '.join(PICK.choice(list('abcdefghij'), PICK.integers(1, 9)))} {n}" for n in range(60)}

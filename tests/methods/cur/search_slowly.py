@@ -13,7 +13,7 @@ from tests.methods.cur.scorers import ANCHORS, ITEMS, QUERIES, full, truth
 from vizsla.methods.bm25 import bm25
 from vizsla.methods.cur import AnchorScores, residual_cur, score_anchors
 from vizsla.scorers.cache import ScoreCache
-from vizsla.scorers.function import FunctionScorer
+from vizsla.scorers.text import FunctionScorer
 
 CHUNK = 5
 """Pairs that are sent, and stored, at a time."""

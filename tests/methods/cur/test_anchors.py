@@ -17,7 +17,7 @@ from vizsla.methods.cur.factors import Factors
 from vizsla.methods.cur.residual import reused_anchors
 from vizsla.methods.tfidf import tfidf
 from vizsla.scorers.cache import ScoreCache
-from vizsla.scorers.function import FunctionScorer
+from vizsla.scorers.text import FunctionScorer
 from vizsla.scorers.wrappers import Budget
 
 

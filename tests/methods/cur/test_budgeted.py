@@ -12,7 +12,7 @@ from vizsla.methods.cur import AnchorScores, adacur, anncur, residual_cur
 from vizsla.methods.cur.plan import best_places
 from vizsla.methods.tfidf import tfidf
 from vizsla.scorers.cache import ScoreCache
-from vizsla.scorers.function import FunctionScorer
+from vizsla.scorers.text import FunctionScorer
 from vizsla.scorers.wrappers import Budget
 
 

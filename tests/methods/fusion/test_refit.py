@@ -92,7 +92,7 @@ def learned_tokens(log):
 
 
 def codes(log):
-    return jpq(dense(log, letters), log, bytes=2, bits=4, share=0.5, epochs=1, stop=1)
+    return jpq(dense(log, letters), log, bytes=2, bits=4, click_loss_weight=0.5, epochs=1, stop=1)
 
 
 @pytest.mark.parametrize("build", [learned_tokens, codes])
@@ -133,7 +133,7 @@ def test_what_cannot_forget_clicks_says_so():
 
 
 def test_a_base_or_a_prior_that_cannot_forget_is_refused_inside_of_others():
-    coded = jpq(dense(LOG, letters), LOG, bytes=2, bits=4, share=0.5, epochs=1, stop=1)
+    coded = jpq(dense(LOG, letters), LOG, bytes=2, bits=4, click_loss_weight=0.5, epochs=1, stop=1)
     coded._recipe = None  # as one that nothing tells how it was made
     with pytest.raises(InputError, match="cannot be trained again"):
         pefa_xl(coded, LOG, encoder=letters, **XL).refit_on(TRAIN)

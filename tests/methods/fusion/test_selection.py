@@ -10,7 +10,14 @@ from tests.support.table_retriever import TableRetriever
 from vizsla.data.dataset import Dataset
 from vizsla.learning.selection import Judge
 from vizsla.methods.fusion import learn_fusion
-from vizsla.methods.fusion.rules import ROUNDS, SignificanceRule, cross_fitted, is_sound, protected, select
+from vizsla.methods.fusion.rules import (
+    CROSS_VALIDATION_ROUNDS,
+    SignificanceRule,
+    cross_fitted,
+    is_sound,
+    protected,
+    select,
+)
 from vizsla.methods.fusion.scaling import FusionTrial, alone
 
 KINDS = np.repeat(["repeated", "warm", "cold"], 200)
@@ -92,8 +99,8 @@ def test_a_trial_is_never_selected_by_the_queries_that_judge_it():
     measured = pick.random((6, 600)) + np.arange(6)[:, None] / 100
     own = judge(0.2, 0.4, 0.4)
     kinds = protected(own)
-    rounds = np.concatenate([np.arange(200) % ROUNDS] * 3)
-    for number in range(ROUNDS):
+    rounds = np.concatenate([np.arange(200) % CROSS_VALIDATION_ROUNDS] * 3)
+    for number in range(CROSS_VALIDATION_ROUNDS):
         out = rounds == number
         told = measured.copy()
         told[:, out] = np.arange(6)[:, None]  # the number of the trial: here the last one is far the best

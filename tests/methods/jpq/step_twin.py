@@ -51,7 +51,7 @@ class JpqTwin:
         items = torch.cat([centroids[part, self.codes[:, part]] for part in range(len(centroids))], dim=1)
         return turned @ items.T
 
-    def _imagined(self, count, seed):
+    def _synthetic(self, count, seed):
         """Items drawn at random, each moved as a query lies from an item that was clicked for it."""
         pick = np.random.default_rng(seed)
         pairs = [(query, item) for query, items in enumerate(self.clicks) for item in items]
@@ -95,8 +95,8 @@ class JpqTwin:
         """Move adapter and centroids; return the loss before."""
         torch, settings = self.torch, self.settings
         rows, clicks = self.rows[numbers], [self.clicks[number] for number in numbers]
-        count = round(settings.imagined * len(numbers))
-        drawn, about = self._imagined(count, [settings.seed, 1, self.steps])
+        count = round(settings.synthetic_queries * len(numbers))
+        drawn, about = self._synthetic(count, [settings.seed, 1, self.steps])
         rows, clicks = np.concatenate([rows, drawn]), clicks + about
         learned = [each.requires_grad_() for each in self._tensors()]
         coded = self._scores(learned, rows)
@@ -105,15 +105,15 @@ class JpqTwin:
         if settings.stage == "negatives":
             adapted = torch.tensor(rows) @ learned[0][: self.dim, : self.dim].T
             scores = adapted @ torch.tensor(self.vectors).T
-        share = settings.share if settings.stage == "distillation" else 1.0
+        click_loss_weight = settings.click_loss_weight if settings.stage == "distillation" else 1.0
         loss = 0.0
         for row, clicked in enumerate(clicks):
             order = np.argsort(-coded[row].detach().numpy(), kind="stable")
             negatives = [item for item in order.tolist() if item not in clicked][: settings.negatives]
-            loss = loss + share * self._click_loss(scale * scores[row], clicked, negatives) / len(clicks)
-            if share < 1 and row < len(numbers):
+            loss = loss + click_loss_weight * self._click_loss(scale * scores[row], clicked, negatives) / len(clicks)
+            if click_loss_weight < 1 and row < len(numbers):
                 apart = self._divergence(numbers[row], scale * scores[row], clicked, negatives)
-                loss = loss + (1 - share) * apart / len(numbers)
+                loss = loss + (1 - click_loss_weight) * apart / len(numbers)
         loss.backward()
         self._move([np.zeros(each.shape) if each.grad is None else each.grad.numpy() for each in learned], factor)
         return float(loss.detach())

@@ -23,7 +23,9 @@ QUERIES = [f"q{number}" for number in range(30)]
 
 @pytest.fixture(scope="module")
 def trained():
-    return train_jpq(coded(), CLICKS, teacher=flat(), share=0.5, epochs=2, stop=2, batch=128, negatives=20, depth=10)
+    return train_jpq(
+        coded(), CLICKS, teacher=flat(), click_loss_weight=0.5, epochs=2, stop=2, batch=128, negatives=20, depth=10
+    )
 
 
 def test_the_base_encoder_is_given_back_after_a_load(trained, tmp_path):

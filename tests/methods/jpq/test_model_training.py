@@ -54,7 +54,7 @@ def mean_rank(retriever):
     return np.mean([row.index(item) for row, (_, item) in zip(found, CLICKS, strict=True)])
 
 
-FAST = {"batch": 32, "negatives": 20, "depth": 20, "share": 0.5}
+FAST = {"batch": 32, "negatives": 20, "depth": 20, "click_loss_weight": 0.5}
 ONCE = FAST | {"epochs": 1, "stop": 1}
 
 
@@ -101,7 +101,7 @@ def test_the_model_and_the_centroids_learn_together(encoder, flat, coded, tmp_pa
 
 
 def test_codes_follow_the_model(flat, coded, tmp_path):
-    how = FAST | {"epochs": 2, "stop": 2, "recodings": 1, "centroid_rate": 0.05}
+    how = FAST | {"epochs": 2, "stop": 2, "reassignments": 1, "centroid_rate": 0.05}
     clicks = CLICKS[:100]
     trained = train_jpq(coded, clicks, teacher=flat, model=QueryModel(tmp_path / "trained", rate=1e-3), **how)
     changed = (trained.index.codes != coded.index.codes).any(axis=1)
@@ -110,17 +110,22 @@ def test_codes_follow_the_model(flat, coded, tmp_path):
 
 def test_without_clicks_the_teacher_is_followed(flat, coded, tmp_path):
     log = [query for query, _ in CLICKS]
-    trained = train_jpq(coded, queries=log, teacher=flat, model=tmp_path / "trained", **ONCE | {"share": 0.0})
-    assert trained.settings.share == 0 and weights(trained) != trained.encoder.answering.fingerprint
+    trained = train_jpq(
+        coded, queries=log, teacher=flat, model=tmp_path / "trained", **ONCE | {"click_loss_weight": 0.0}
+    )
+    assert trained.settings.click_loss_weight == 0 and weights(trained) != trained.encoder.answering.fingerprint
 
 
 def test_share_and_epochs_are_chosen_on_held_out_clicks(flat, coded, tmp_path):
     seen = []
-    how = FAST | {"epochs": 2, "share": "auto"}
+    how = FAST | {"epochs": 2, "click_loss_weight": "auto"}
     trained = train_jpq(coded, CLICKS, teacher=flat, model=tmp_path / "trained", watch=seen.append, **how)
     assert trained.choice.measure == "MRR@10"
     chosen = trained.choice.chosen
-    assert (trained.settings.share, trained.settings.stop) == (chosen["share"], chosen["epochs"])
+    assert (trained.settings.click_loss_weight, trained.settings.stop) == (
+        chosen["click_loss_weight"],
+        chosen["epochs"],
+    )
     assert {each.phase for each in seen} >= {"trial, share 0.3", "trial, share 0.7"}
 
 
@@ -174,7 +179,20 @@ def test_from_the_shell(flat, tmp_path, capsys):
     flat.save(tmp_path / "flat")
     clicks = tmp_path / "clicks.tsv"
     clicks.write_text("".join(f"{query}\t{item}\n" for query, item in CLICKS))
-    how = ["--bytes", "2", "--bits", "4", "--epochs", "1", "--stop", "1", "--share", "0.5", "--device", "cpu"]
+    how = [
+        "--bytes",
+        "2",
+        "--bits",
+        "4",
+        "--epochs",
+        "1",
+        "--stop",
+        "1",
+        "--click-loss-weight",
+        "0.5",
+        "--device",
+        "cpu",
+    ]
     order = ["train", "jpq", str(tmp_path / "flat"), "--clicks", str(clicks), "-o", str(tmp_path / "small"), *how]
     assert main(order) != 0
     assert "`--model` must be given" in capsys.readouterr().err
@@ -185,7 +203,12 @@ def test_from_the_shell(flat, tmp_path, capsys):
 def test_what_no_model_can_be_made_of_is_refused(flat, coded, tmp_path):
     letters = vizsla.encoders.FunctionEncoder(lambda texts: np.ones((len(texts), 32)), dim=32, name="ones")
     with pytest.raises(InputError, match="must be a SentenceEncoder"):
-        train_jpq(Dense(coded.items, letters, coded.index), CLICKS, model=tmp_path / "new", **ONCE | {"share": 1.0})
+        train_jpq(
+            Dense(coded.items, letters, coded.index),
+            CLICKS,
+            model=tmp_path / "new",
+            **ONCE | {"click_loss_weight": 1.0},
+        )
     with pytest.raises(InputError, match="`folder` must be new"):
         train_jpq(coded, CLICKS, model=tmp_path, teacher=flat, **ONCE)
     with pytest.raises(InputError, match="`device` must be"):

@@ -10,7 +10,7 @@ from vizsla.errors import FormatError, InputError
 from vizsla.learning.loop import TrainingState
 from vizsla.methods.jpq.train_jpq import prepared_run, train_jpq, trained_retriever
 
-HOW = {"teacher": flat(), "epochs": 3, "batch": 128, "negatives": 20, "depth": 10, "share": 0.5}
+HOW = {"teacher": flat(), "epochs": 3, "batch": 128, "negatives": 20, "depth": 10, "click_loss_weight": 0.5}
 
 
 class StoppedError(Exception):
@@ -67,14 +67,16 @@ def test_every_step_is_watched():
 
 def test_what_is_measured_is_shown_with_what_was_trained():
     seen = []
-    trained = train_jpq(coded(), CLICKS, watch=seen.append, **HOW | {"share": "auto", "handicap": "auto", "epochs": 2})
+    trained = train_jpq(
+        coded(), CLICKS, watch=seen.append, **HOW | {"click_loss_weight": "auto", "clicked_margin": "auto", "epochs": 2}
+    )
     assert trained.choice.trials[0]["epochs"] == 0 and {each.phase for each in seen if each.kinds} == {
         "trial, share 0.3",
         "trial, share 0.7",
     }
     shown = [each.kinds for each in seen if each.kinds]
     tried = [{kind: trial[kind] for kind in ("all", "warm", "cold")} for trial in trained.choice.trials]
-    assert all(each in tried for each in shown)  # an epoch's best handicap, by the rule that chooses in the end
+    assert all(each in tried for each in shown)  # an epoch's best clicked_margin, by the rule that chooses in the end
     assert {kind: trained.choice.chosen[kind] for kind in ("all", "warm", "cold")} in shown
 
 

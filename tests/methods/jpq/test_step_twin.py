@@ -23,7 +23,15 @@ torch = pytest.importorskip("torch", reason="the extra neural is not installed")
 ITEMS, DIM = 80, 8
 CLICKS = [{3: 1.0, 7: 3.0}, {5: 2.0}, {9: 1.0, 3: 1.0, 11: 2.0}, {20: 1.0, 21: 1.0}, {7: 5.0}]
 CLICKS += [{40: 1.0, 3: 2.0, 2: 1.0}]
-SETTINGS = {"batch": 3, "epochs": 3, "negatives": 12, "depth": 7, "sharpness": 1.7, "share": 0.3, "imagined": 0.7}
+SETTINGS = {
+    "batch": 3,
+    "epochs": 3,
+    "negatives": 12,
+    "depth": 7,
+    "sharpness": 1.7,
+    "click_loss_weight": 0.3,
+    "synthetic_queries": 0.7,
+}
 SETTINGS |= {"adapter_rate": 0.02, "centroid_rate": 0.05, "decay": 0.2, "warm_up": 0.5, "clip": 0.5}
 
 
@@ -61,13 +69,13 @@ def relevant():
     [
         ({}, False),
         ({"clip": 100.0, "sharpness": 0.6}, False),
-        ({"share": 1.0, "loss": "lambdarank"}, False),
-        ({"loss": "hinge", "imagined": 0.0}, False),
+        ({"click_loss_weight": 1.0, "loss": "lambdarank"}, False),
+        ({"loss": "hinge", "synthetic_queries": 0.0}, False),
         ({"stage": "centroids", "loss": "ranknet"}, False),
-        ({"stage": "loss", "imagined": 2.0}, False),
+        ({"stage": "loss", "synthetic_queries": 2.0}, False),
         ({"stage": "negatives"}, False),
         ({"stage": "negatives", "loss": "lambdarank"}, False),
-        ({"share": 0.0}, False),
+        ({"click_loss_weight": 0.0}, False),
         ({}, True),
     ],
 )
@@ -78,7 +86,7 @@ def test_three_steps_are_the_twins(changes, marked):
     if marked:
         clicked = np.isin(np.arange(ITEMS), [item for each in CLICKS for item in each])
         codes = marked_index(codes, items, clicked)
-    taught = teacher() if settings.click_share < 1 else None
+    taught = teacher() if settings.stage_click_loss_weight < 1 else None
     training = JpqTraining(codes, rows, settings, relevant=relevant(), teacher=taught, vectors=items)
     twin = JpqTwin(torch, codes, rows, CLICKS, items, settings)
     assert training.steps == 6

@@ -11,7 +11,7 @@ from vizsla.methods.jpq import trainer
 from vizsla.methods.jpq.settings import JpqSettings
 from vizsla.methods.jpq.train_jpq import prepared_run, train_jpq
 
-FAST = {"teacher": flat(), "share": 0.5, "epochs": 1, "stop": 1, "batch": 64, "negatives": 30, "depth": 20}
+FAST = {"teacher": flat(), "click_loss_weight": 0.5, "epochs": 1, "stop": 1, "batch": 64, "negatives": 30, "depth": 20}
 EVERYTHING = [("q0", f"i{number}") for number in range(ITEMS)]
 
 
@@ -37,7 +37,7 @@ def test_only_its_own_step_is_wide(shapes):
 
 def test_pieces_learn_what_the_whole_does(monkeypatch):
     whole = train_jpq(coded(), CLICKS + EVERYTHING[:300], **FAST)
-    monkeypatch.setattr(losses, "PAIRS", 1000)
+    monkeypatch.setattr(losses, "MAX_PAIRS_PER_CHUNK", 1000)
     found = train_jpq(coded(), CLICKS + EVERYTHING[:300], **FAST)
     np.testing.assert_allclose(found.index.centroids, whole.index.centroids, atol=1e-5)
 

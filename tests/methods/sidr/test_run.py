@@ -13,11 +13,11 @@ from vizsla.learning.selection import Choice
 from vizsla.learning.splits import table_split
 from vizsla.methods.sidr.settings import SidrSettings
 from vizsla.methods.sidr.train_sidr import (
-    ALONE,
-    BESIDE_TOKENS,
-    DEPTH,
-    FACTORS,
-    MOST,
+    ITEM_SCALE_ALONE,
+    ITEM_SCALE_BESIDE_TOKENS,
+    ITEM_SCALE_FACTORS,
+    MAX_HELD_OUT_QUERIES,
+    RERANKED_DEPTH,
     _items,
     begun_model,
     chosen_item_scale,
@@ -90,7 +90,7 @@ def test_what_is_asked_of_held_out_queries_is_table_and_transformer(ready):
 
 def test_the_items_scale_begins_beside_bags_or_alone(ready):
     base, _, _, (lessons, _) = ready
-    for item_tokens, wanted in ((True, BESIDE_TOKENS), (False, ALONE)):
+    for item_tokens, wanted in ((True, ITEM_SCALE_BESIDE_TOKENS), (False, ITEM_SCALE_ALONE)):
         model = begun_model(base, lessons, model_folder(), SidrSettings(**SETTINGS, item_tokens=item_tokens))
         assert float(model.item_scale.detach()) == pytest.approx(wanted)
 
@@ -100,16 +100,16 @@ def test_the_items_scale_is_measured_by_brute_force(ready):
     base, _, settings, (lessons, held) = ready
     model = begun_model(base, lessons, model_folder(), settings)
     choice = chosen_item_scale(model, lessons, held, tokens=6, seed=0)
-    asked = held.some(MOST, 0)
+    asked = held.some(MAX_HELD_OUT_QUERIES, 0)
     rows = asked.weighted(model, lessons.held, 6)
-    found = lessons.index.search(rows, DEPTH)
+    found = lessons.index.search(rows, RERANKED_DEPTH)
     with model.no_gradients():
         said = np.array([model.fixed_values(model.encode([text]), lessons.held)[0] for text in lessons.items])
     kept = np.where(said >= -np.sort(-said, axis=1)[:, 5:6], said, 0)
     vectors = np.zeros((len(said), rows.width))
     vectors[:, lessons.held] = kept
     own, queries = float(model.item_scale.detach()), rows.toarray()
-    for factor, trial in zip(FACTORS, choice.trials, strict=True):
+    for factor, trial in zip(ITEM_SCALE_FACTORS, choice.trials, strict=True):
         assert trial["item_scale"] == pytest.approx(factor * own)
         ranks = []
         for row, (start, end) in enumerate(pairwise(found.offsets)):
@@ -122,17 +122,16 @@ def test_the_items_scale_is_measured_by_brute_force(ready):
 
 
 @pytest.mark.parametrize("best", [0, 1, 2])
-def test_the_scale_that_was_chosen_is_what_serves(ready, best, monkeypatch):
+def test_the_scale_that_was_chosen_is_what_serves(ready, best):
     """Without held-out queries, or without bags, it is the one that was learned."""
     base, _, settings, made = ready
     model = begun_model(base, made.lessons, model_folder(), settings)
     trials = [{"item_scale": scale, "all": 0.5} for scale in (0.0, 0.125, 2.0)]
     choice = Choice("MRR@10", 2, 2, trials, best)
-    monkeypatch.setattr("vizsla.methods.sidr.train_sidr.chosen_item_scale", lambda *_, **__: choice)
-    assert _items(base, model, made, settings)["item_scale"] == trials[best]["item_scale"]
+    assert _items(base, model, choice, settings)["item_scale"] == trials[best]["item_scale"]
     own = float(model.item_scale.detach())
-    assert _items(base, model, made._replace(held=None), settings)["item_scale"] == own
-    assert _items(base, model, made, SidrSettings(**SETTINGS, item_tokens=False)) == {"item_scale": own}
+    assert _items(base, model, None, settings)["item_scale"] == own
+    assert _items(base, model, choice, SidrSettings(**SETTINGS, item_tokens=False)) == {"item_scale": own}
 
 
 class Measured:

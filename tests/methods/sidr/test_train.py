@@ -64,6 +64,15 @@ def test_the_whole_head_compares_items_by_their_strongest_tokens():
     assert np.isfinite(training.step(np.arange(8)))
 
 
+def test_the_report_says_which_epoch_and_scale_serve(trained):
+    report = trained[0].report
+    assert report.made["item_scale"].chosen["item_scale"] == pytest.approx(trained[0].encoder.item_scale)
+    epochs = report.made["epochs"]
+    assert [trial["epochs"] for trial in epochs.trials] == list(range(len(epochs.trials)))
+    assert epochs.chosen["all"] == max(trial["all"] for trial in epochs.trials)
+    assert "MRR@10" in report.summary
+
+
 def test_the_lists_are_shared(trained):
     assert trained[0].index.segments[0].rows() == tiny_base().index.segments[0].rows()
 
@@ -142,7 +151,7 @@ def test_the_table_that_serves_learns_from_all_clicks_as_long_as_it_is_told():
 
 def test_a_plain_head_begins_without_biases_and_a_level_one_without_favorites():
     from vizsla.learning.clicks import ClickLog
-    from vizsla.learning.torch_vocabulary import LEVEL
+    from vizsla.learning.torch_vocabulary import INITIAL_LOGIT
     from vizsla.methods.sidr.settings import SidrSettings
     from vizsla.methods.sidr.train_sidr import begun_model
     from vizsla.methods.sidr.training_data import prepared
@@ -157,7 +166,7 @@ def test_a_plain_head_begins_without_biases_and_a_level_one_without_favorites():
                 model.highest(model.encode(texts), np.arange(model.tokens)).numpy().mean(axis=0)
                 for texts in (lessons.queries, lessons.items)
             ]
-        assert np.allclose(np.mean(means, axis=0), LEVEL, atol=0.1) == leveled
+        assert np.allclose(np.mean(means, axis=0), INITIAL_LOGIT, atol=0.1) == leveled
         assert bool((model.bias == 0).all()) == (not leveled)
 
 
@@ -245,14 +254,14 @@ def test_the_items_scale_is_chosen_on_held_out_clicks():
     from vizsla.learning.clicks import ClickLog
     from vizsla.learning.torch_vocabulary import VocabularyModel
     from vizsla.methods.sidr.settings import SidrSettings
-    from vizsla.methods.sidr.train_sidr import DEPTH, _texts, chosen_item_scale
+    from vizsla.methods.sidr.train_sidr import RERANKED_DEPTH, _texts, chosen_item_scale
     from vizsla.methods.sidr.training_data import prepared
 
     search, data = tiny_base(), dataset()
     lessons, held = prepared(search, ClickLog.of(data, search.items), _texts(search, data), SidrSettings(**FAST))
     model = VocabularyModel(model_folder(), item_scale=0.5)
     choice = chosen_item_scale(model, lessons, held, tokens=20, seed=0)
-    assert [trial["item_scale"] for trial in choice.trials[:2]] == [0.0, 0.0625] and DEPTH >= 10
+    assert [trial["item_scale"] for trial in choice.trials[:2]] == [0.0, 0.0625] and RERANKED_DEPTH >= 10
     beta = held.measured(model, lessons.index, lessons.held, 20)
     assert np.isclose(choice.trials[0]["all"], beta.mean())
     assert all(choice.chosen[kind] >= choice.trials[0][kind] for kind in ("warm", "cold"))

@@ -14,7 +14,7 @@ from vizsla.learning import train_tokens
 from vizsla.learning.clicks import ClickLog
 from vizsla.learning.selection import ChoiceWarning, Judge, harmless_to_cold
 from vizsla.learning.splits import MAX_TABLE_SPLITS, table_splits
-from vizsla.methods.tokens.learner import STRANGERS, LearningSettings, begun, items_met, softmax_loss
+from vizsla.methods.tokens.learner import RANDOM_NEGATIVES, LearningSettings, begun, items_met, softmax_loss
 from vizsla.methods.tokens.model import TokenRetriever, idf
 from vizsla.methods.tokens.tuning import chosen_b, chosen_epochs
 from vizsla.text.bag_of_words import BagOfWords
@@ -202,7 +202,7 @@ def test_a_step_moves_numbers_down_the_slope_of_the_loss():
     learner = begun(known, clicked, clicked.clicks, LearningSettings(rate=0.05, batch=1000))
     queries, items = learner._pairs()
     weighted = learner.table.weighted(learner.queries)
-    strangers = np.random.default_rng(0).integers(0, len(data.items), (len(queries), STRANGERS))
+    strangers = np.random.default_rng(0).integers(0, len(data.items), (len(queries), RANDOM_NEGATIVES))
     candidates, scores = learner._against(weighted, queries, items, strangers)
     learner._step(queries, items, strangers)
     asked = Candidates.from_rows(list(candidates.astype(np.int32)))

@@ -13,8 +13,8 @@ from vizsla.data.dataset import Dataset
 from vizsla.errors import InputError
 from vizsla.indexes.tree import node_matcher
 from vizsla.methods.xrlinear.cold_start import ColdCalibration, _fit, cold_matchers, matchers_by_item
-from vizsla.methods.xrlinear.feature_selection import default_encoder
 from vizsla.methods.xrlinear.tree import LabelTree
+from vizsla.methods.xrlinear.tuning import default_encoder
 
 QUERIES = [*(f"nick{n}" for n in range(0, 42, 5)), *(item_text(n) for n in range(40, 48)), "garden", "harbour thing8"]
 NEW = {"new/1": "garden thing12 wheelbarrow", "new/2": "harbour crane", "new/3": ""}

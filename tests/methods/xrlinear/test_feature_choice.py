@@ -10,12 +10,12 @@ import pytest
 from vizsla.data.dataset import Dataset
 from vizsla.errors import InputError
 from vizsla.learning import splits
-from vizsla.methods.xrlinear import feature_selection
+from vizsla.methods.xrlinear import tuning
 from vizsla.methods.xrlinear.build import xrlinear
-from vizsla.methods.xrlinear.feature_selection import SHARES, fit_features
 from vizsla.methods.xrlinear.instances import training_instances
+from vizsla.methods.xrlinear.tuning import TRIED_SHARES, fit_features
 
-EQUAL, WORDS = SHARES
+EQUAL, WORDS = TRIED_SHARES
 SYLLABLES = ["ba", "be", "bi", "bo", "da", "de", "di", "do"]
 
 
@@ -46,26 +46,26 @@ def _letters(number: int) -> str:
 @pytest.mark.parametrize(("misspelt", "shares"), [(False, WORDS), (True, EQUAL)])
 def test_words_or_letters_as_the_log_has_it(misspelt, shares):
     instances = training_instances(made_up_words(misspelt=misspelt), item_texts=False)
-    assert fit_features(instances, seed=1).shares == shares
+    assert fit_features(instances, seed=1)[0].shares == shares
 
 
 def test_the_choice_does_not_depend_on_threads_and_is_the_model_s():
     log = made_up_words()
-    chosen = fit_features(training_instances(log, item_texts=False), threads=2)
+    chosen = fit_features(training_instances(log, item_texts=False), threads=2)[0]
     assert chosen.fingerprint == xrlinear(log, item_texts=False).encoder.fingerprint
 
 
 def test_few_clicks_decide_nothing(monkeypatch):
     log = made_up_words()
     monkeypatch.setattr(splits, "MIN_SAMPLE_QUERIES", 1501)  # a fifth of 7,500 queries
-    assert fit_features(training_instances(log, item_texts=False)).shares == EQUAL
+    assert fit_features(training_instances(log, item_texts=False))[0].shares == EQUAL
     monkeypatch.setattr(splits, "MIN_SAMPLE_QUERIES", 1500)
-    assert fit_features(training_instances(log, item_texts=False)).shares == WORDS
+    assert fit_features(training_instances(log, item_texts=False))[0].shares == WORDS
 
 
 def test_shares_can_be_given_and_then_nothing_is_tried(monkeypatch):
-    monkeypatch.setattr(feature_selection, "search_held_out", None)
+    monkeypatch.setattr(tuning, "search_held_out", None)
     log = made_up_words(40)
     assert xrlinear(log, kind_shares=[0.5, 0, 1]).encoder.shares == (0.5, 0.0, 1.0)
     with pytest.raises(InputError, match="Only one of `encoder` and `kind_shares`"):
-        xrlinear(log, kind_shares=[1, 1, 1], encoder=feature_selection.default_encoder(["a"]))
+        xrlinear(log, kind_shares=[1, 1, 1], encoder=tuning.default_encoder(["a"]))

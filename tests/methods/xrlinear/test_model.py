@@ -20,7 +20,7 @@ from vizsla.encoders.lsa import LsaEncoder
 from vizsla.errors import FormatError, InputError, VizslaError
 from vizsla.indexes.tree import all_matchers
 from vizsla.methods.xrlinear.build import xrlinear
-from vizsla.methods.xrlinear.compress import compact, prune
+from vizsla.methods.xrlinear.model import compact, prune
 
 QUERIES = [f"nick{n} garden" for n in range(12)]
 

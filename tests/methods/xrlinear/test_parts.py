@@ -9,8 +9,7 @@ from scipy.sparse import csr_array
 from vizsla.core.sparse import SparseRows
 from vizsla.errors import InputError
 from vizsla.methods.xrlinear import cold_start as calibrating
-from vizsla.methods.xrlinear.cold_start import choose_leaves, with_cold_leaves
-from vizsla.methods.xrlinear.item_texts import ItemTexts
+from vizsla.methods.xrlinear.cold_start import ItemTexts, choose_leaves, with_cold_leaves
 from vizsla.methods.xrlinear.matchers import given, matcher_aware, train_matchers
 from vizsla.methods.xrlinear.tree import LabelTree, cluster_items, item_vectors, pifa
 

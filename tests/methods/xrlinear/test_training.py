@@ -15,9 +15,9 @@ from vizsla.base.encoder import FunctionEncoder
 from vizsla.data.dataset import Dataset
 from vizsla.errors import InputError
 from vizsla.indexes.tree import layer_matchers
-from vizsla.methods.xrlinear.feature_selection import default_encoder
 from vizsla.methods.xrlinear.matchers import train_layer
 from vizsla.methods.xrlinear.tree import LabelTree
+from vizsla.methods.xrlinear.tuning import default_encoder
 
 NICKNAMES = [f"nick{number}" for number in range(42)]
 CLICKED = [f"i{number}" for number in range(42)]

@@ -9,8 +9,8 @@ from vizsla.core.candidates import Candidates
 from vizsla.learning import splits as sampling
 from vizsla.learning.splits import draw_sample
 from vizsla.methods.xrlinear import tuning
-from vizsla.methods.xrlinear.feature_selection import default_encoder
 from vizsla.methods.xrlinear.instances import training_instances
+from vizsla.methods.xrlinear.tuning import default_encoder
 
 
 class First:
@@ -32,5 +32,5 @@ def test_no_held_out_query_is_learned_from(monkeypatch):
     monkeypatch.setattr(tuning, "_learn", knowing)
     found = tuning.search_held_out(drawn, features, drawn.clicks * 2)
     rest = np.delete(np.arange(500), drawn.held)
-    assert len(found) == 100 and found.row(0)[0].tolist() == list(range(tuning.DEPTH))
+    assert len(found) == 100 and found.row(0)[0].tolist() == list(range(tuning.MEASURED_DEPTH))
     assert (learned[0][0] != features[rest]).nnz == 0 and (learned[0][1] != drawn.clicks[rest] * 2).nnz == 0

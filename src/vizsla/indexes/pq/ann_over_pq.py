@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NoReturn, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +35,8 @@ class PqStructure(ApproximateIndex, PqIndex):
         As in `PqIndex`.
     """
 
+    takes_items = False
+
     def __init__(self, codes: PqCodes, codebook: Codebook, *, coder: Codebook | None = None):
         PqIndex.__init__(self, codes, codebook, coder=coder)
         if codes.bits != 8:
@@ -51,9 +53,6 @@ class PqStructure(ApproximateIndex, PqIndex):
     def without_items(self, items: NDArray[Any]) -> Self:
         """Raise: the structure would have to be built anew."""
         self._stay()
-
-    def _stay(self) -> NoReturn:
-        raise InputError(f"The items of an index of kind {self.kind!r} must stay as they are: build it anew.")
 
     def _search(self, rows: Float32Array, k: int, filter: Filter | None, threads: int) -> Candidates:
         return ApproximateIndex._search(self, rows, k, filter, threads)

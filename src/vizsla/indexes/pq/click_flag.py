@@ -18,7 +18,7 @@ from vizsla.indexes.pq.pq_index import PqIndex
 from vizsla.indexes.vectors import blocks
 from vizsla.typing import BoolArray, Float32Array
 
-FAR = 4.0
+FLAG_LENGTH = 4.0
 """The mark's length, in those of the longest piece: no vector is nearer to a centroid of the other half."""
 
 
@@ -50,7 +50,7 @@ def marked_index(index: PqIndex, vectors: Any, marks: BoolArray, *, seed: int = 
     pieces = _pieces(index.codebook, vectors, part)
     half = index.codebook.centroids.shape[1] // 2
     found = [_clustered(pieces[marks == mark], half, seed) for mark in (False, True)]
-    length = FAR * max(float(np.sqrt((pieces**2).sum(axis=1)).max(initial=0.0)), 1e-6)
+    length = FLAG_LENGTH * max(float(np.sqrt((pieces**2).sum(axis=1)).max(initial=0.0)), 1e-6)
     codes = index.codes.copy()
     for mark, centroids in enumerate(found):
         chosen = marks == bool(mark)

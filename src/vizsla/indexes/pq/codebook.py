@@ -12,17 +12,17 @@ from vizsla.core.validation import as_array, check_type
 from vizsla.errors import InputError
 from vizsla.indexes._faiss import faiss_threads, load_faiss
 from vizsla.indexes._memory import aligned, zeros_in_lines
-from vizsla.indexes.vectors import MOST_ITEMS
+from vizsla.indexes.vectors import MAX_ITEMS
 from vizsla.typing import Float32Array, Uint8Array
 
 if TYPE_CHECKING:
     from vizsla.artifacts.reader import ArtifactReader
     from vizsla.artifacts.writer import ArtifactWriter
 
-CENTROIDS = {8: 256, 4: 16}
+CENTROIDS_BY_BITS = {8: 256, 4: 16}
 """How many centroids a sub-space has, by the bits of a code."""
-MOST_PARTS = 4096
-LEVEL = 1e-3
+MAX_SUBSPACES = 4096
+MAX_ROTATION_ERROR = 1e-3
 """How far a rotation's columns may be from orthonormal: what Faiss trains in float32 is within 1e-5."""
 
 
@@ -92,7 +92,7 @@ class Codebook:
     @property
     def bits(self) -> int:
         """The bits of a code: 4 or 8."""
-        return 8 if self.centroids.shape[1] == CENTROIDS[8] else 4
+        return 8 if self.centroids.shape[1] == CENTROIDS_BY_BITS[8] else 4
 
     @cached_property
     def marked(self) -> bool:
@@ -202,11 +202,16 @@ class Codebook:
 
     def _check_centroids(self) -> None:
         given = self.centroids
-        if given.dtype != np.float32 or given.ndim != 3 or given.shape[1] not in CENTROIDS.values() or 0 in given.shape:
+        if (
+            given.dtype != np.float32
+            or given.ndim != 3
+            or given.shape[1] not in CENTROIDS_BY_BITS.values()
+            or 0 in given.shape
+        ):
             wanted = "float32 of shape sub-spaces × 16 or 256 × width"
             raise InputError(f"`centroids` must be {wanted}. Got {given.dtype} of shape {given.shape}.")
-        if self.parts > MOST_PARTS or (self.bits == 4 and self.parts % 2):
-            wanted = f"an even number (4 bits) of at most {MOST_PARTS} sub-spaces"
+        if self.parts > MAX_SUBSPACES or (self.bits == 4 and self.parts % 2):
+            wanted = f"an even number (4 bits) of at most {MAX_SUBSPACES} sub-spaces"
             raise InputError(f"`centroids` must have {wanted}. Got {self.parts}.")
         if not np.isfinite(given).all():
             raise InputError("`centroids` must hold finite numbers. Got NaN or infinity.")
@@ -221,7 +226,7 @@ class Codebook:
         if not np.isfinite(turn).all():
             raise InputError("`rotation` must hold finite numbers. Got NaN or infinity.")
         apart = float(np.abs(turn.T @ turn - np.eye(self.dim, dtype=np.float32)).max())
-        if not apart <= LEVEL:
+        if not apart <= MAX_ROTATION_ERROR:
             raise InputError(f"`rotation` must have orthonormal columns. Got some that are {apart:.3g} away from it.")
 
 
@@ -249,7 +254,7 @@ def packed(codes: NDArray[np.uint8]) -> NDArray[np.uint8]:
     return bytes
 
 
-LANES = 64
+ITEMS_PER_BLOCK = 64
 """Items whose codes lie side by side: a line of the cache."""
 
 
@@ -280,10 +285,10 @@ class PqCodes:
 
     def __init__(self, stored: Uint8Array, count: int, *, bits: int):
         self.stored, self.count, self.bits = np.ascontiguousarray(stored), count, bits
-        if stored.dtype != np.uint8 or stored.ndim != 3 or stored.shape[2] not in (LANES, 1):
-            wanted = f"uint8, blocks × bytes × {LANES}, or items × bytes × 1"
+        if stored.dtype != np.uint8 or stored.ndim != 3 or stored.shape[2] not in (ITEMS_PER_BLOCK, 1):
+            wanted = f"uint8, blocks × bytes × {ITEMS_PER_BLOCK}, or items × bytes × 1"
             raise InputError(f"`codes` must be {wanted}. Got {stored.dtype} of shape {stored.shape}.")
-        if not 0 <= count <= MOST_ITEMS or len(stored) != -(-count // self.side) or not stored.shape[1]:
+        if not 0 <= count <= MAX_ITEMS or len(stored) != -(-count // self.side) or not stored.shape[1]:
             raise InputError(f"`codes` must be those of {count} items. Got shape {stored.shape}.")
         if bits not in (8, 4):
             raise InputError(f"`bits` must be 8 or 4. Got {bits!r}.")
@@ -303,7 +308,11 @@ class PqCodes:
     @classmethod
     def room(cls, count: int, parts: int, *, bits: int) -> Self:
         """Return zeros for so many items, to be filled by `put`."""
-        return cls(zeros_in_lines((-(-count // LANES), parts * bits // 8, LANES), np.uint8), count, bits=bits)
+        return cls(
+            zeros_in_lines((-(-count // ITEMS_PER_BLOCK), parts * bits // 8, ITEMS_PER_BLOCK), np.uint8),
+            count,
+            bits=bits,
+        )
 
     def put(self, first: int, codes: Uint8Array) -> None:
         """Write the codes of items from `first` on, given as items × parts."""

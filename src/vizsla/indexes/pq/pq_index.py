@@ -17,7 +17,7 @@ from vizsla.indexes.approximate import check_whole
 from vizsla.indexes.dense_index import DenseIndex
 from vizsla.indexes.flat import Found
 from vizsla.indexes.pq.codebook import Codebook, PqCodes
-from vizsla.indexes.pq.training import MOST_ROUNDS, checked_vectors, encoded, train_codebook
+from vizsla.indexes.pq.training import MAX_ROUNDS, checked_vectors, encoded, train_codebook
 from vizsla.typing import Float32Array, Int32Array, Uint8Array
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def pq_pairs(
     return np.frombuffer(raw, np.float32)
 
 
-SHOWN = 5
+MAX_SUBSPACES_EXPLAINED = 5
 """Sub-spaces that are told one by one: those that moved the score most."""
 
 
@@ -75,7 +75,7 @@ def explain_codes(index: PqIndex, row: Float32Array, item: int) -> list[Explanat
     codes = index.stored_codes.take(np.array([item]))[0]
     shares = index.tables(row.reshape(1, -1))[0][np.arange(len(codes)), codes].astype(np.float64)
     order = np.argsort(-np.abs(shares), kind="stable")
-    told, rest = order[:SHOWN], order[SHOWN:]
+    told, rest = order[:MAX_SUBSPACES_EXPLAINED], order[MAX_SUBSPACES_EXPLAINED:]
     parts = [Explanation(float(shares[part]), _reason(index, int(part), int(codes[part]))) for part in told]
     if len(rest):
         parts.append(Explanation(float(shares[rest].sum()), f"{len(rest)} other sub-spaces"))
@@ -98,7 +98,7 @@ def _reason(index: PqIndex, part: int, code: int) -> str:
 
 
 MEMORY_MB = 1024
-ROUNDS = 50
+DEFAULT_ROUNDS = 50
 
 
 class PqIndex(DenseIndex):
@@ -127,6 +127,7 @@ class PqIndex(DenseIndex):
     """
 
     kind = "pq"
+    takes_items = True
 
     def __init__(self, codes: PqCodes, codebook: Codebook, *, coder: Codebook | None = None):
         self.stored_codes, self.codebook = codes, codebook
@@ -145,7 +146,7 @@ class PqIndex(DenseIndex):
         bytes: int = 32,
         bits: int = 8,
         opq: bool = True,
-        rounds: int = ROUNDS,
+        rounds: int = DEFAULT_ROUNDS,
         seed: int = 0,
         memory_mb: int = MEMORY_MB,
         threads: int = 1,
@@ -174,7 +175,7 @@ class PqIndex(DenseIndex):
         """
         rows, memory = checked_vectors(vectors), check_positive("memory_mb", memory_mb) << 20
         threads, _ = check_positive("threads", threads), check_type("opq", opq, bool, "True or False")
-        how = {"rounds": check_whole("rounds", rounds, MOST_ROUNDS), "seed": check_seed(seed)}
+        how = {"rounds": check_whole("rounds", rounds, MAX_ROUNDS), "seed": check_seed(seed)}
         codebook = train_codebook(rows, bytes=bytes, bits=bits, opq=opq, memory=memory, threads=threads, **how)
         return cls(encoded(rows, codebook, memory=memory, threads=threads), codebook)
 

@@ -14,18 +14,18 @@ from vizsla.errors import InputError, check_choice
 from vizsla.indexes._faiss import bounded, faiss_seed, faiss_threads, in_threads, load_faiss
 from vizsla.indexes._memory import release_pages
 from vizsla.indexes.approximate import check_whole
-from vizsla.indexes.pq.codebook import CENTROIDS, Codebook, PqCodes
+from vizsla.indexes.pq.codebook import CENTROIDS_BY_BITS, Codebook, PqCodes
 from vizsla.indexes.vectors import ItemVectors, blocks
 from vizsla.typing import Float32Array
 
-SAMPLE = 256
+VECTORS_PER_CENTROID = 256
 """Vectors a centroid that k-means learns from."""
-MEASURED = 8192
+MAX_VECTORS_MEASURED = 8192
 """Vectors of the sample by which it is measured what coding loses."""
-LARGEST = 1e15
+MAX_VECTOR_VALUE = 1e15
 """Of a vector's numbers: squared distances of larger ones overflow float32, and Faiss then ends the process."""
-MOST_ROUNDS = 10_000
-COPIES = 8
+MAX_ROUNDS = 10_000
+SAMPLE_COPIES = 8
 """How often training holds its sample in memory, at most: as it came, turned, decoded, and Faiss's own copies."""
 
 
@@ -36,15 +36,15 @@ def train_codebook(
     dim = int(vectors.shape[1])
     parts = sub_spaces(dim, bytes=bytes, bits=bits)
     wide = -(-dim // parts) * parts
-    sample = _sample(vectors, CENTROIDS[bits], wide, seed, memory)
+    sample = _sample(vectors, CENTROIDS_BY_BITS[bits], wide, seed, memory)
     with faiss_threads(1):  # OpenMP's own would outlive the training, and hang a process that is forked then
         rotation = _rotation(sample, parts, wide, bits, rounds, seed) if opq and len(sample) else None
-        centroids = np.zeros((parts, CENTROIDS[bits], wide // parts), np.float32)
+        centroids = np.zeros((parts, CENTROIDS_BY_BITS[bits], wide // parts), np.float32)
         turned = Codebook(centroids, rotation, dim=dim).turned(sample)
         if len(sample):
             centroids = _centroids(turned, parts, bits, seed, threads)
         book = Codebook(centroids, rotation, dim=dim)
-        return Codebook(centroids, rotation, dim=dim, lost=_lost(book, turned[:MEASURED]))
+        return Codebook(centroids, rotation, dim=dim, lost=_lost(book, turned[:MAX_VECTORS_MEASURED]))
 
 
 def sub_spaces(dim: int, *, bytes: int, bits: int) -> int:
@@ -55,7 +55,7 @@ def sub_spaces(dim: int, *, bytes: int, bits: int) -> int:
     >>> sub_spaces(384, bytes=48, bits=8), sub_spaces(384, bytes=48, bits=4)
     (48, 96)
     """
-    check_choice("bits", bits, list(CENTROIDS))
+    check_choice("bits", bits, list(CENTROIDS_BY_BITS))
     parts = check_whole("bytes", bytes, 2048) * (8 // bits)
     if parts > dim:
         raise InputError(f"`bytes` must be at most {dim * bits // 8} for {dim} dimensions. Got {bytes}.")
@@ -63,7 +63,7 @@ def sub_spaces(dim: int, *, bytes: int, bits: int) -> int:
 
 
 def _sample(vectors: Any, centroids: int, wide: int, seed: int, memory: int) -> Float32Array:
-    most = max(centroids, min(SAMPLE * centroids, memory // (4 * COPIES * wide)))
+    most = max(centroids, min(VECTORS_PER_CENTROID * centroids, memory // (4 * SAMPLE_COPIES * wide)))
     if len(vectors) <= most:
         return finite(vectors)
     chosen = np.sort(generator(seed).choice(len(vectors), most, replace=False))
@@ -77,7 +77,7 @@ def _sample(vectors: Any, centroids: int, wide: int, seed: int, memory: int) -> 
 def _rotation(sample: Float32Array, parts: int, wide: int, bits: int, rounds: int, seed: int) -> Float32Array | None:
     faiss = load_faiss()
 
-    if len(sample) <= CENTROIDS[bits]:
+    if len(sample) <= CENTROIDS_BY_BITS[bits]:
         return None  # every vector gets centroids of its own: nothing is lost that a rotation could save
     dim = sample.shape[1]
     turn = faiss.OPQMatrix(dim, parts, wide)
@@ -91,8 +91,8 @@ def _rotation(sample: Float32Array, parts: int, wide: int, bits: int, rounds: in
 
 
 def _centroids(turned: Float32Array, parts: int, bits: int, seed: int, threads: int) -> Float32Array:
-    if len(turned) <= CENTROIDS[bits]:
-        return _own_centroids(turned, parts, CENTROIDS[bits])
+    if len(turned) <= CENTROIDS_BY_BITS[bits]:
+        return _own_centroids(turned, parts, CENTROIDS_BY_BITS[bits])
     pieces = turned.reshape(len(turned), parts, -1)
 
     def learned(numbers: NDArray[np.int64]) -> Float32Array:
@@ -108,7 +108,7 @@ def _clustered(piece: Float32Array, bits: int, seed: int) -> Float32Array:
     quantizer = faiss.ProductQuantizer(piece.shape[1], 1, bits)
     _set_clustering(quantizer.cp, seed, 25)
     quantizer.train(np.ascontiguousarray(piece))
-    centroids: Float32Array = faiss.vector_to_array(quantizer.centroids).reshape(CENTROIDS[bits], -1)
+    centroids: Float32Array = faiss.vector_to_array(quantizer.centroids).reshape(CENTROIDS_BY_BITS[bits], -1)
     return centroids
 
 
@@ -131,7 +131,7 @@ def _lost(book: Codebook, turned: Float32Array) -> Float32Array:
 
 def _set_clustering(settings: Any, seed: int, rounds: int) -> None:
     settings.niter, settings.seed = rounds, faiss_seed(seed) + 1
-    settings.min_points_per_centroid, settings.max_points_per_centroid = 1, SAMPLE
+    settings.min_points_per_centroid, settings.max_points_per_centroid = 1, VECTORS_PER_CENTROID
 
 
 def finite(rows: Any) -> Float32Array:
@@ -141,9 +141,9 @@ def finite(rows: Any) -> Float32Array:
     if not np.isfinite(block).all():
         raise InputError("`vectors` must hold finite numbers. Got NaN or infinity.")
     largest = float(max(block.max(initial=0.0), -block.min(initial=0.0)))
-    if largest > LARGEST:
+    if largest > MAX_VECTOR_VALUE:
         advice = "divide all vectors by one number"
-        raise InputError(f"`vectors` to be coded must be at most {LARGEST:g}. Got {largest:.3g}: {advice}.")
+        raise InputError(f"`vectors` to be coded must be at most {MAX_VECTOR_VALUE:g}. Got {largest:.3g}: {advice}.")
     return block
 
 
@@ -155,7 +155,7 @@ def checked_vectors(vectors: Any) -> Any:
     return ItemVectors.of(rows).rows if rows.dtype not in (np.float32, np.float16) else rows
 
 
-CHUNK = 1 << 22
+NUMBERS_PER_CHUNK = 1 << 22
 """Numbers coded at once, at most: chunks do not depend on the threads, and so neither do the codes."""
 
 
@@ -164,7 +164,7 @@ def encoded(vectors: Any, codebook: Codebook, *, memory: int, threads: int = 1) 
     codes = PqCodes.room(len(vectors), codebook.parts, bits=codebook.bits)
     # A chunk is held as it came, in float32, turned, and with its distances to a sub-space's centroids.
     width = codebook.dim + codebook.wide + codebook.centroids.shape[1]
-    size = min(CHUNK, memory // 8)
+    size = min(NUMBERS_PER_CHUNK, memory // 8)
     pieces = blocks(len(vectors), width, size=size)
     workers = bounded(min(threads, max(1, memory // (8 * size))), len(pieces))
 

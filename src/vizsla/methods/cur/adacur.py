@@ -17,7 +17,7 @@ from vizsla.core.validation import check_seed, generator, validate_args
 from vizsla.data.filter import Filter
 from vizsla.errors import InputError, check_positive, check_range
 from vizsla.methods.cur.anchors import AnchorScores
-from vizsla.methods.cur.budgeted import MOST_RIDGE, BudgetedSearch, ItemPool
+from vizsla.methods.cur.budgeted import MAX_RIDGE, BudgetedSearch, ItemPool
 from vizsla.methods.cur.components import check_catalog, check_cheap, found_by, scorer_artifact
 from vizsla.methods.cur.estimates import CurEstimates, Estimates, PooledEstimates
 from vizsla.methods.cur.factors import Factors, damping
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from vizsla.artifacts.reader import ArtifactReader
     from vizsla.artifacts.writer import ArtifactWriter
 
-RIDGE = 0.1
+DEFAULT_RIDGE = 0.1
 """Chosen on training queries of two scorers, where 0.03 to 0.3 did about as well with 50 to 300 calls."""
 
 
@@ -63,7 +63,7 @@ class Adacur(BudgetedSearch):
         *,
         first: Retriever | None = None,
         fixed: Int64Array | None = None,
-        ridge: float = RIDGE,
+        ridge: float = DEFAULT_RIDGE,
         pool: Retriever | None = None,
         pool_size: int = 10_000,
         seed: int = 0,
@@ -76,7 +76,7 @@ class Adacur(BudgetedSearch):
         if fixed is not None and len(np.unique(fixed)) < len(fixed):
             raise InputError("`fixed` must name every item once. Got one twice.")
         self.anchors, self.first, self.fixed = anchors, first, fixed
-        self.ridge = float(check_range("ridge", ridge, 0, MOST_RIDGE))
+        self.ridge = float(check_range("ridge", ridge, 0, MAX_RIDGE))
         self._damping = damping(anchors.factors, self.ridge)
         self._aligned_first = None if first is None else ReindexedPart(first, anchors.items)
 
@@ -122,7 +122,7 @@ class Adacur(BudgetedSearch):
             return [pool.places(at, self.fixed) for at in range(len(rows))], Stats(exact=True)
         if self._aligned_first is None:
             return [np.zeros(0, np.int64) for _ in rows], Stats(exact=True)
-        found, stats = found_by(self._aligned_first, max(self.plan.sizes()), queries, filter, threads)
+        found, stats = found_by(self._aligned_first, self.plan.largest_size(), queries, filter, threads)
         return [pool.places(at, found.row(row)[0]) for at, row in enumerate(rows)], stats
 
     def _write(self, writer: ArtifactWriter) -> None:
@@ -160,7 +160,7 @@ def adacur(
     first: Retriever | None = None,
     how: str = "topk",
     epsilon: float = 0.0,
-    ridge: float = RIDGE,
+    ridge: float = DEFAULT_RIDGE,
     pool: Retriever | None = None,
     pool_size: int = 10_000,
     seed: int = 0,
@@ -219,7 +219,7 @@ def anncur(
     *,
     budget: int = 100,
     anchor_items: int | Sequence[str] | None = None,
-    ridge: float = RIDGE,
+    ridge: float = DEFAULT_RIDGE,
     pool: Retriever | None = None,
     pool_size: int = 10_000,
     seed: int = 0,

@@ -19,8 +19,8 @@ from vizsla._internal.terminal import progress
 from vizsla.artifacts.artifact import Artifact
 from vizsla.artifacts.manifest import digest
 from vizsla.base.encoder import Encoder
-from vizsla.base.live_objects import fingerprint_of
 from vizsla.base.queries import Queries
+from vizsla.base.recipe import fingerprint_of
 from vizsla.base.scorer import Scorer, check_uncut, unwrapped
 from vizsla.core.candidates import Candidates, PairScores, Stats
 from vizsla.core.strings import Strings
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from vizsla.artifacts.reader import ArtifactReader
     from vizsla.artifacts.writer import ArtifactWriter
 
-HOW = ("random", "clicks", "clusters", "pseudo")
+ANCHOR_STRATEGIES = ("random", "clicks", "clusters", "pseudo")
 
 
 @validate_args
@@ -67,7 +67,7 @@ def anchor_queries(
     >>> anchor_queries(log, 5), anchor_queries(log, 5, how="pseudo")
     (['fig'], ['fig tree'])
     """
-    check_choice("how", how, HOW)
+    check_choice("how", how, ANCHOR_STRATEGIES)
     check_positive("count", count)
     random = generator(seed)
     texts, weights = _clicked(dataset)
@@ -229,11 +229,11 @@ def _finite(scores: NDArray[np.float32]) -> NDArray[np.float32]:
 
 
 SCORES, RECORD = "scores.partial", "progress.json"
-SHARD = 4096
+CALLS_PER_CHECKPOINT = 4096
 """Calls that are made before they are written down."""
-DRAWS = 5
+MAX_DRAWS = 5
 """How often pairs are drawn to find some that a cache does not know."""
-ALIKE = 1e-3
+SCORE_TOLERANCE = 1e-3
 """Models may round a pair by its company, so that a score is not the same to its last digit."""
 
 
@@ -268,7 +268,7 @@ class AnchorCost:
         >>> AnchorCost(calls=3600, hours=1.0, sampled=64).shard(), AnchorCost(calls=10, hours=0.0, sampled=9).shard()
         (30, 4096)
         """
-        return int(np.clip(seconds / 3600 * max(1, self.calls) / max(self.hours, 1e-12), 16, SHARD))
+        return int(np.clip(seconds / 3600 * max(1, self.calls) / max(self.hours, 1e-12), 16, CALLS_PER_CHECKPOINT))
 
     def __str__(self) -> str:
         if not self.calls:
@@ -310,7 +310,7 @@ def anchor_cost(
     queries = _distinct(scorer, queries)
     done = 0 if path is None else _recorded(_working(path), _rules(scorer, queries))
     left, seconds, made = _left(scorer, queries, done), 0.0, 0
-    for attempt in range(DRAWS if left else 0):
+    for attempt in range(MAX_DRAWS if left else 0):
         places = _sampled(scorer, queries, sample, seed + attempt, done)
         if not attempt and len(places) > 1:
             _asked(scorer, queries, places[:1])  # the first call may load a model
@@ -352,7 +352,7 @@ def still_right(anchors: AnchorScores, scorer: Scorer, queries: Sequence[str], *
     places = _sampled(scorer, distinct, sample, 0)
     rows, items = np.divmod(places, len(scorer.items))
     known, now = anchors.factors.columns(items)[np.arange(len(rows)), rows], _asked(scorer, distinct, places).scores
-    return bool(np.allclose(now, known, rtol=ALIKE, atol=ALIKE * float(np.abs(known).max())))
+    return bool(np.allclose(now, known, rtol=SCORE_TOLERANCE, atol=SCORE_TOLERANCE * float(np.abs(known).max())))
 
 
 @validate_args
@@ -362,7 +362,7 @@ def score_anchors(
     path: str | Path | None = None,
     *,
     storage: str = "float16",
-    shard: int = SHARD,
+    shard: int = CALLS_PER_CHECKPOINT,
     overwrite: bool = False,
 ) -> AnchorScores:
     """Score every item for every anchor query; with a path, killed or stopped, the same call continues.

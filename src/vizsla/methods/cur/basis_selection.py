@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any, NamedTuple
 
@@ -14,19 +14,19 @@ from vizsla.base.queries import Queries
 from vizsla.base.retriever import Retriever
 from vizsla.compose.id_alignment import ReindexedPart
 from vizsla.core.strings import Strings
-from vizsla.learning.selection import choose, highest
+from vizsla.learning.selection import Choice, choose, highest
 from vizsla.methods.cur.components import prior_scores
 from vizsla.methods.cur.plan import Plan, best_places, spend
 from vizsla.methods.cur.residual_model import BASES, ResidualFit, decomposed
 from vizsla.typing import Float32Array, Float64Array
 
-RANKS = (32, 64, 128, 256)
-RIDGES = (0.03, 0.1, 0.3, 1.0)
+TRIED_RANKS = (32, 64, 128, 256)
+TRIED_RIDGES = (0.03, 0.1, 0.3, 1.0)
 FOLDS = 4
-DEPTHS = (1, 10, 100)
-LEFT_OUT = 24
+RECALL_DEPTHS = (1, 10, 100)
+MAX_QUERIES_PER_FOLD = 24
 """Anchor queries of each fold that are asked as if they were new."""
-LEFT_OUT_FOR_BASIS = 48
+MAX_QUERIES_PER_FOLD_FOR_BASIS = 48
 """More of them decide between bases, which have one try each."""
 
 
@@ -39,8 +39,8 @@ class Tried(NamedTuple):
     (None, BasisChoice(basis='scores', rank=8, ridge=0.1, recall=nan))
     """
 
-    ranks: tuple[int, ...] = RANKS
-    ridges: tuple[float, ...] = RIDGES
+    ranks: tuple[int, ...] = TRIED_RANKS
+    ridges: tuple[float, ...] = TRIED_RIDGES
     bases: tuple[str, ...] = BASES
 
     @property
@@ -50,20 +50,38 @@ class Tried(NamedTuple):
         return BasisChoice(self.bases[0], self.ranks[0], self.ridges[0], np.nan) if alone else None
 
 
-EVERYTHING = Tried()
+TRY_EVERYTHING = Tried()
 
 
 @dataclass(frozen=True)
 class BasisChoice:
-    """Basis, rank and ridge, and the share of the true best items that they found."""
+    """Basis, rank and ridge, and the share of the true best items that they found.
+
+    `choices` has what was tried: bases at one rank and ridge, and ranks and ridges with the better basis. Their values
+    are the recall of each fold.
+    """
 
     basis: str
     rank: int
     ridge: float
     recall: float
+    choices: Mapping[str, Choice] = field(default_factory=dict, repr=False)
+
+    @property
+    def summary(self) -> str:
+        """What was chosen and how much it finds, in a sentence."""
+        said = f"basis {self.basis}, rank {self.rank}, ridge {self.ridge:g}"
+        values = [trial["all"] for choice in self.choices.values() for trial in choice.trials]
+        found = f"recall {self.recall:.3f} of the best items of left-out anchor queries"
+        return f"{said}: {found}; the best of {len(values)} trials ({min(values):.3f} to {max(values):.3f})."
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the choice, and all that was tried."""
+        chosen = {"basis": self.basis, "rank": self.rank, "ridge": self.ridge, "recall": self.recall}
+        return chosen | {"tried": {name: choice.to_dict() for name, choice in self.choices.items()}}
 
 
-def choose_fit(scores: Float32Array, own: Float32Array, plan: Plan, tried: Tried = EVERYTHING) -> BasisChoice:
+def choose_fit(scores: Float32Array, own: Float32Array, plan: Plan, tried: Tried = TRY_EVERYTHING) -> BasisChoice:
     """Try bases, ranks and ridges on left-out anchor queries, whose scores are all known, so that no call is made.
 
     The fit of each fold is made without the queries that are asked: a decomposition that has seen a query knows it by
@@ -85,25 +103,23 @@ def choose_fit(scores: Float32Array, own: Float32Array, plan: Plan, tried: Tried
     ranks, ridges, bases = tried
     usable, lowered = usable_ranks(len(scores), ranks), sorted(ridges, reverse=True)
     middling = usable[len(usable) // 2], lowered[len(lowered) // 2]
-    basis = bases[0] if len(bases) == 1 else _better_basis(scores, own, plan, bases, middling)
+    basis, choices = bases[0], {}
+    if len(bases) > 1:
+        values = [_recalls(scores, own, plan, each, [middling], MAX_QUERIES_PER_FOLD_FOR_BASIS)[0] for each in bases]
+        choices["basis"] = _choice([{"basis": each} for each in bases], values)
+        basis = str(choices["basis"].chosen["basis"])
     grid = [(rank, ridge) for rank in usable for ridge in lowered]
-    values = _recalls(scores, own, plan, basis, grid, LEFT_OUT)
-    best = _best(grid, values)
+    values = _recalls(scores, own, plan, basis, grid, MAX_QUERIES_PER_FOLD)
+    choices["fit"] = _choice([{"rank": rank, "ridge": ridge} for rank, ridge in grid], values)
+    best = choices["fit"].best
     rank, ridge = grid[best]
     kept = rank if rank in ranks else len(scores)  # all that a fold had: so all that there are
-    return BasisChoice(basis, kept, ridge, float(values[best].sum()) / min(FOLDS, len(scores)))
+    return BasisChoice(basis, kept, ridge, float(values[best].sum()) / min(FOLDS, len(scores)), choices)
 
 
-def _better_basis(
-    scores: Float32Array, own: Float32Array, plan: Plan, bases: tuple[str, ...], at: tuple[int, float]
-) -> str:
-    values = [_recalls(scores, own, plan, each, [at], LEFT_OUT_FOR_BASIS)[0] for each in bases]
-    return bases[_best(bases, values)]
-
-
-def _best(tried: Sequence[Any], values: list[Float64Array]) -> int:
-    """Return which setting finds most over all folds."""
-    return choose([{"tried": each} for each in tried], values, measure="recall", rule=highest()).best
+def _choice(tried: Sequence[dict[str, Any]], values: list[Float64Array]) -> Choice:
+    """Return the setting that finds most over all folds."""
+    return choose(tried, values, measure="recall", rule=highest())
 
 
 def _recalls(
@@ -123,7 +139,7 @@ def _recalls(
     return [np.array(values, np.float64) for values in found]
 
 
-def usable_ranks(anchors: int, ranks: tuple[int, ...] = RANKS) -> list[int]:
+def usable_ranks(anchors: int, ranks: tuple[int, ...] = TRIED_RANKS) -> list[int]:
     """Return the ranks that the folds of so many anchor queries are large enough for.
 
     Examples
@@ -152,14 +168,14 @@ def recall_of(fit: ResidualFit, scores: Float32Array, own: Float32Array, plan: P
     shares = [
         np.isin(best_places(row, depth), ledger.all_items()).mean()
         for row, ledger in zip(scores, ledgers, strict=True)
-        for depth in DEPTHS
+        for depth in RECALL_DEPTHS
     ]
     return float(np.mean(shares))
 
 
-ROWS = 32
+TIMED_ANCHOR_QUERIES = 32
 """Made-up anchor queries that are taken apart to find out."""
-ASKED = 8
+TIMED_QUERIES = 8
 """Queries that are asked to find out."""
 
 
@@ -183,8 +199,8 @@ def fit_seconds(queries: Sequence[str], items: Strings, priors: Sequence[Retriev
     >>> fit_seconds(["fig", "plum"], Strings.of(["a", "b", "c"]), [], Plan(2, 1)) > 0
     True
     """
-    asked, ranks = list(queries[:ASKED]), usable_ranks(len(queries))
-    rows = min(ROWS, len(queries))
+    asked, ranks = list(queries[:TIMED_QUERIES]), usable_ranks(len(queries))
+    rows = min(TIMED_ANCHOR_QUERIES, len(queries))
     pick, aligned = np.random.default_rng(0), [ReindexedPart(prior, items) for prior in priors]
     told = _seconds(lambda: prior_scores(aligned, len(items), Queries(asked), range(len(asked)), None, 1))
     scores = pick.standard_normal((rows, len(items)), np.float32)
@@ -192,8 +208,8 @@ def fit_seconds(queries: Sequence[str], items: Strings, priors: Sequence[Retriev
     apart = _seconds(lambda: decomposed(scores, own, rows))
     fit, few = decomposed(scores, own, rows).fit(rows, 0.1), len(asked)
     one = _seconds(lambda: recall_of(fit, scores[:few], own[:few], plan)) / few
-    tried = min(len(queries), FOLDS * LEFT_OUT) * len(ranks) * len(RIDGES)
-    tried += min(len(queries), FOLDS * LEFT_OUT_FOR_BASIS) * len(BASES)
+    tried = min(len(queries), FOLDS * MAX_QUERIES_PER_FOLD) * len(ranks) * len(TRIED_RIDGES)
+    tried += min(len(queries), FOLDS * MAX_QUERIES_PER_FOLD_FOR_BASIS) * len(BASES)
     folds = ((len(BASES) + 1) * FOLDS + 1) * (len(queries) / rows) ** 2
     return told * len(queries) / few + apart * folds + one * tried * max(1.0, float(np.mean(ranks)) / rows)
 

@@ -209,9 +209,9 @@ def _ranked(rows: Sequence[tuple[Int64Array, Float32Array]], items: Strings, sta
     return Candidates.unchecked(offsets, numbers, None, items, Stats()).with_scores(PairScores(scores, stats))
 
 
-CELLS = 1 << 25
+MAX_NUMBERS_HELD = 1 << 25
 """Numbers that are held at a time for queries that advance together."""
-MOST_RIDGE = 1e6
+MAX_RIDGE = 1e6
 
 
 class BudgetedSearch(BudgetedRetriever):
@@ -353,7 +353,7 @@ class BudgetedSearch(BudgetedRetriever):
 
     def _batches(self, queries: int) -> list[range]:
         width = len(self._items) if self.pool is None else min(self.pool_size, len(self._items))
-        size = max(16, CELLS // max(1, width + self._held()) // 16 * 16)
+        size = max(16, MAX_NUMBERS_HELD // max(1, width + self._held()) // 16 * 16)
         return [range(start, min(start + size, queries)) for start in range(0, queries, size)]
 
     def _pool(self, queries: Queries, rows: range, filter: Filter | None, threads: int) -> tuple[ItemPool, Stats]:

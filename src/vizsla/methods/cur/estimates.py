@@ -15,7 +15,7 @@ from vizsla.methods.cur.factors import Best, Factors, Own
 from vizsla.methods.cur.least_squares import IncrementalLstsq, IncrementalRidge
 from vizsla.typing import Float32Array, Float64Array, Int64Array
 
-PAIRS = 1 << 14
+PAIRS_PER_READ = 1 << 14
 """Pairs whose factors are read at a time."""
 
 
@@ -54,8 +54,8 @@ class FinalWeights(NamedTuple):
         [6.5, 2.5]
         """
         rows, found = pairs.row_numbers(), np.zeros(len(pairs.items))
-        for start in range(0, len(rows), PAIRS):
-            some = slice(start, start + PAIRS)
+        for start in range(0, len(rows), PAIRS_PER_READ):
+            some = slice(start, start + PAIRS_PER_READ)
             columns = factors.columns(pairs.items[some])
             found[some] = np.sum(columns * self.weights[rows[some]], axis=1, dtype=np.float64)
         return found + self.bias[rows]

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 Best = list[tuple[NDArray[np.int64], Float32Array]]
 """Items and their sums, the best first, for each query."""
 STORAGES = ("float32", "float16", "int8")
-BLOCK = 1 << 14
+ITEMS_PER_BLOCK = 1 << 14
 """Items whose numbers are widened at a time where BLAS adds them up."""
-ROWS = 16
+ROWS_PER_PRODUCT = 16
 """Rows that BLAS gets at a time, filled up with zeros: it then adds in one order, whatever a row's company."""
 
 
@@ -154,12 +154,14 @@ class Factors(Artifact):
 
     def gathered(self, rows: Float32Array) -> NDArray[np.float64]:
         """Return the sum of all items' columns, weighted by each row's numbers: rows × dimensions."""
-        filled = np.concatenate([rows, np.zeros((-len(rows) % ROWS, self.count), np.float32)])
+        filled = np.concatenate([rows, np.zeros((-len(rows) % ROWS_PER_PRODUCT, self.count), np.float32)])
         found = np.zeros((len(filled), self.dim), np.float32)
-        for start in range(0, self.count, BLOCK):
-            block = np.asarray(self.values[:, start : start + BLOCK], np.float32).T
-            for first in range(0, len(filled), ROWS):
-                found[first : first + ROWS] += filled[first : first + ROWS, start : start + BLOCK] @ block
+        for start in range(0, self.count, ITEMS_PER_BLOCK):
+            block = np.asarray(self.values[:, start : start + ITEMS_PER_BLOCK], np.float32).T
+            for first in range(0, len(filled), ROWS_PER_PRODUCT):
+                found[first : first + ROWS_PER_PRODUCT] += (
+                    filled[first : first + ROWS_PER_PRODUCT, start : start + ITEMS_PER_BLOCK] @ block
+                )
         return np.asarray(found[: len(rows)] * self.steps, np.float64)
 
     def products(self, weights: Float32Array, own: Own | None = None, *, threads: int = 1) -> Float32Array:
@@ -199,9 +201,9 @@ class Factors(Artifact):
         return cls(values, reader.array("steps", np.float32))
 
 
-SAMPLE = 10_000
+MAX_ITEMS_SAMPLED = 10_000
 """Items that are looked at, evenly over the catalog."""
-LEAST = 1e-9
+MIN_SQUARED_LENGTH = 1e-9
 """Of a column's squared length: less than this would drown in rounding, and counts as nothing."""
 
 
@@ -217,8 +219,8 @@ def damping(factors: Factors, ridge: float) -> float:
     """
     if not ridge or not factors.count:
         return 0.0
-    sample = np.unique(np.linspace(0, factors.count - 1, min(SAMPLE, factors.count)).astype(np.int64))
+    sample = np.unique(np.linspace(0, factors.count - 1, min(MAX_ITEMS_SAMPLED, factors.count)).astype(np.int64))
     columns = factors.columns(sample).astype(np.float64)
     lengths = float(np.mean(np.sum(columns**2, axis=1)))
     found = ridge * factors.dim * float(np.mean(columns.var(axis=1)))
-    return found if found > LEAST * lengths else 0.0
+    return found if found > MIN_SQUARED_LENGTH * lengths else 0.0

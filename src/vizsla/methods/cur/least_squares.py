@@ -86,9 +86,9 @@ def _reflect(rows: Float64Array, mirrors: Float64Array, inner: Float64Array) -> 
     rows -= ((rows @ mirrors.T) @ inner) @ mirrors
 
 
-INDEPENDENT = 1e-6
+MIN_INDEPENDENT_SHARE = 1e-6
 """A column is new when more of its length than this is outside of the span: less is the rounding of its float32."""
-BLOCK = 64
+COLUMNS_PER_BLOCK = 64
 """Columns that are taken in together."""
 
 
@@ -120,8 +120,11 @@ class RankRevealingLstsq:
 
     def add(self, columns: NDArray[np.floating], scores: NDArray[np.floating]) -> None:
         """Add columns, one a row, and their scores."""
-        for start in range(0, len(columns), BLOCK):
-            self._add(np.asarray(columns[start : start + BLOCK], np.float64), scores[start : start + BLOCK])
+        for start in range(0, len(columns), COLUMNS_PER_BLOCK):
+            self._add(
+                np.asarray(columns[start : start + COLUMNS_PER_BLOCK], np.float64),
+                scores[start : start + COLUMNS_PER_BLOCK],
+            )
 
     def weights(self) -> Float64Array:
         """Return the solution."""
@@ -129,7 +132,7 @@ class RankRevealingLstsq:
 
     def _add(self, block: Float64Array, scores: NDArray[np.floating]) -> None:
         size, turned = self._turn.size, self._turn.turned(block)
-        new = self._new(turned, INDEPENDENT * np.linalg.norm(block, axis=1))
+        new = self._new(turned, MIN_INDEPENDENT_SHARE * np.linalg.norm(block, axis=1))
         triangle = None if new is None else self._turn.take_in(new)
         self._scores = np.concatenate([self._scores, scores])
         if self._independent and triangle is not None and len(triangle) == len(block):
@@ -161,7 +164,7 @@ class RankRevealingLstsq:
         return np.asarray(np.linalg.solve(triangle, left.T @ self._scores))
 
 
-CLEAR = 1e-3
+MIN_CLEAR_SHARE = 1e-3
 """Of the longest column, how much of each must be outside of the span of those before it. The basis is then orthogonal
 to about the square of its inverse times the rounding of a float64, 1e-10, without a second pass."""
 
@@ -202,7 +205,7 @@ class FastLstsq:
         rest = columns - inside @ axes
         longest = max(self._longest, float(np.linalg.norm(columns, axis=1).max(initial=0)))
         triangle = _triangle(rest)
-        if triangle is None or not triangle.diagonal().min(initial=np.inf) > CLEAR * longest:
+        if triangle is None or not triangle.diagonal().min(initial=np.inf) > MIN_CLEAR_SHARE * longest:
             return False
         inverse = np.linalg.inv(triangle)
         np.matmul(inverse, rest, out=self._axes[self._size : end])

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from vizsla.artifacts.reader import ArtifactReader
     from vizsla.artifacts.writer import ArtifactWriter
 
-HOW = ("topk", "softmax", "random")
+SAMPLING_STRATEGIES = ("topk", "softmax", "random")
 
 
 def choose(
@@ -97,7 +97,7 @@ class Plan:
 
     Examples
     --------
-    >>> Plan(budget=10, rounds=4).sizes(), Plan(budget=10, rounds=2, first=7).sizes()
+    >>> list(Plan(budget=10, rounds=4).sizes()), list(Plan(budget=10, rounds=2, first=7).sizes())
     ([3, 2, 3, 2], [7, 3])
     """
 
@@ -110,21 +110,32 @@ class Plan:
     def __post_init__(self) -> None:
         check_positive("budget", self.budget)
         check_positive("rounds", self.rounds)
-        check_choice("how", self.how, HOW)
+        check_choice("how", self.how, SAMPLING_STRATEGIES)
         check_range("epsilon", self.epsilon, 0, 1)
         if self.first is not None and not 0 < self.first <= self.budget:
             raise InputError(f"`first` calls must be between 1 and the budget ({self.budget}). Got {self.first}.")
 
-    def sizes(self) -> list[int]:
-        """Return the calls of each round; they add up to the budget."""
+    def sizes(self) -> Iterator[int]:
+        """Yield the calls of each round; they add up to the budget."""
         if self.first is None:
-            return _shares(self.budget, self.rounds)
-        return [self.first, *_shares(self.budget - self.first, max(1, self.rounds - 1))]
+            yield from _shares(self.budget, self.rounds)
+        else:
+            yield self.first
+            yield from _shares(self.budget - self.first, max(1, self.rounds - 1))
+
+    def first_size(self) -> int:
+        """Return the calls of the first round."""
+        return next(self.sizes())
+
+    def largest_size(self) -> int:
+        """Return the most calls of a round: of the first, or of the first of the equal rounds after it."""
+        return max(islice(self.sizes(), 2))
 
 
-def _shares(calls: int, rounds: int) -> list[int]:
-    edges = [-(-calls * number // rounds) for number in range(rounds + 1)]
-    return [end - start for start, end in pairwise(edges) if end > start]
+def _shares(calls: int, rounds: int) -> Iterator[int]:
+    rounds = min(rounds, calls)  # further rounds would be empty
+    for number in range(rounds):
+        yield -(-calls * (number + 1) // rounds) + (-calls * number // rounds)
 
 
 @dataclass

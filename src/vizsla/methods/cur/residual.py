@@ -20,8 +20,8 @@ from vizsla.core.validation import check_seed, validate_args
 from vizsla.data.filter import Filter
 from vizsla.errors import FormatError, InputError, check_choice, check_positive, check_range
 from vizsla.methods.cur.anchors import AnchorScores
-from vizsla.methods.cur.basis_selection import RANKS, RIDGES, Tried, choose_fit
-from vizsla.methods.cur.budgeted import MOST_RIDGE, BudgetedSearch, ItemPool
+from vizsla.methods.cur.basis_selection import TRIED_RANKS, TRIED_RIDGES, BasisChoice, Tried, choose_fit
+from vizsla.methods.cur.budgeted import MAX_RIDGE, BudgetedSearch, ItemPool
 from vizsla.methods.cur.components import check_catalog, check_priors, prior_scores, scorer_artifact
 from vizsla.methods.cur.estimates import Estimates, PooledEstimates
 from vizsla.methods.cur.factors import Factors
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from vizsla.artifacts.reader import ArtifactReader
     from vizsla.artifacts.writer import ArtifactWriter
 
-MOST_PRIORS = 100
+MAX_PRIORS = 100
 
 
 class ResidualCur(BudgetedSearch):
@@ -137,7 +137,7 @@ class ResidualCur(BudgetedSearch):
     def _firsts(
         self, queries: Queries, rows: range, pool: ItemPool, estimates: Estimates, filter: Filter | None, threads: int
     ) -> tuple[list[Int64Array] | None, Stats]:
-        size = self.plan.sizes()[0]
+        size = self.plan.first_size()
         return first_rounds(estimates, self.fit.explained, pool.allowed(filter), size), Stats(exact=True)
 
     def _write(self, writer: ArtifactWriter) -> None:
@@ -155,8 +155,8 @@ class ResidualCur(BudgetedSearch):
     def _read(cls, reader: ArtifactReader) -> Self:
         plan, pool_size, seed = read_plan(reader)
         count = reader.parameter("priors", int)
-        if not 0 <= count <= MOST_PRIORS:
-            raise FormatError(f"{reader.path}: must have at most {MOST_PRIORS} retrievers. Got {count}.")
+        if not 0 <= count <= MAX_PRIORS:
+            raise FormatError(f"{reader.path}: must have at most {MAX_PRIORS} retrievers. Got {count}.")
         priors = [reader.child(f"prior{number}", Retriever) for number in range(count)]
         pool = reader.child("pool", Retriever) if reader.parameter("pool", bool) else None
         items, scorer, fit = reader.catalog("items"), reader.child("scorer", Scorer), read_fit(reader)
@@ -232,7 +232,7 @@ def residual_cur(
     if rank is not None:
         check_positive("rank", rank)
     if ridge is not None:
-        check_range("ridge", ridge, 0, MOST_RIDGE)
+        check_range("ridge", ridge, 0, MAX_RIDGE)
     if basis is not None:
         check_choice("basis", basis, BASES)
     if (anchors is None) == (vectors is None):
@@ -240,6 +240,7 @@ def residual_cur(
     for name, given in {"rank": rank, "basis": basis}.items():
         if given is not None and anchors is None:
             raise InputError(f"`{name}` must be left out with `vectors`, which are the dimensions. Got {given!r}.")
+    report = None
     if anchors is None:
         with blas_threads(check_positive("threads", threads)):
             items, rows = vectors_of(vectors)
@@ -248,11 +249,13 @@ def residual_cur(
     else:
         items = anchors.items
         check_priors(retrievers, items)
-        ranks, ridges = RANKS if rank is None else (rank,), RIDGES if ridge is None else (ridge,)
+        ranks, ridges = TRIED_RANKS if rank is None else (rank,), TRIED_RIDGES if ridge is None else (ridge,)
         tried = Tried(ranks, ridges, BASES if basis is None else (basis,))
         with blas_threads(check_positive("threads", threads)):
-            fit = _anchored(anchors, retrievers, plan, tried, storage, threads)
-    return ResidualCur(scorer, items, fit, retrievers, plan, pool=pool, pool_size=pool_size, seed=seed)
+            fit, report = _anchored(anchors, retrievers, plan, tried, storage, threads)
+    made = ResidualCur(scorer, items, fit, retrievers, plan, pool=pool, pool_size=pool_size, seed=seed)
+    made.report = report
+    return made
 
 
 @validate_args
@@ -285,9 +288,10 @@ def _anchored(
     tried: Tried,
     storage: str,
     threads: int,
-) -> ResidualFit:
+) -> tuple[ResidualFit, BasisChoice | None]:
     queries, scores = Queries(list(anchors.queries)), anchors.scores()
     aligned = [ReindexedPart(prior, anchors.items) for prior in priors]
     own, _ = prior_scores(aligned, len(anchors.items), queries, range(len(queries)), None, threads)
     chosen = tried.settled or choose_fit(scores, own, plan, tried)
-    return decomposed(scores, own, chosen.rank, chosen.basis).fit(chosen.rank, chosen.ridge, storage)
+    fit = decomposed(scores, own, chosen.rank, chosen.basis).fit(chosen.rank, chosen.ridge, storage)
+    return fit, chosen if chosen.choices else None

@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from vizsla.artifacts.reader import ArtifactReader
     from vizsla.artifacts.writer import ArtifactWriter
 
-RIDGES = 10.0 ** np.arange(-3, 5)
+REGRESSION_RIDGES = 10.0 ** np.arange(-3, 5)
 """What is tried as the ridge of the regression, times the mean square of what it is told."""
-LEAST = 0.1
+MIN_VARIANCE_SHARE = 0.1
 """Share of the mean variance that every direction keeps, so that none is taken for certain."""
 
 
@@ -103,9 +103,9 @@ def fit_leaning(weights: Float64Array, seen: Float64Array, sizes: Float64Array) 
     values, vectors = np.linalg.eigh(given @ given.T)
     values = np.maximum(values, 0)
     unit = float(np.mean(seen**2)) if seen.size else 1.0
-    tried = [_left_out(weights, values, vectors, ridge * max(unit, 1e-30)) for ridge in RIDGES]
+    tried = [_left_out(weights, values, vectors, ridge * max(unit, 1e-30)) for ridge in REGRESSION_RIDGES]
     best = int(np.argmin([np.sum((left * sizes) ** 2) for left in tried]))
-    inner = (vectors / (values + RIDGES[best] * max(unit, 1e-30))) @ vectors.T
+    inner = (vectors / (values + REGRESSION_RIDGES[best] * max(unit, 1e-30))) @ vectors.T
     return WeightPrior(given.T @ (inner @ weights), _hold(tried[best]))
 
 
@@ -117,7 +117,7 @@ def _left_out(weights: Float64Array, values: Float64Array, vectors: Float64Array
 
 def _hold(left: Float64Array) -> Float64Array:
     covariance = left.T @ left / len(left)
-    least = LEAST * max(float(np.trace(covariance)) / len(covariance), 1e-30)
+    least = MIN_VARIANCE_SHARE * max(float(np.trace(covariance)) / len(covariance), 1e-30)
     return np.asarray(np.linalg.inv(covariance + least * np.eye(len(covariance))))
 
 
@@ -331,18 +331,18 @@ def _explained(scores: Float32Array, own: Float32Array) -> float:
     return float(np.clip(1 - left.var() / max(float(scores.var()), 1e-30), 0, 1))
 
 
-RIDGE = 0.1
+UNTRAINED_RIDGE = 0.1
 """Pull to zero, where item vectors have length 1 on average: a plain start, not tuned on any data."""
-DIMENSIONS = 256
+MAX_DIMENSIONS = 256
 """What is kept of sparse rows: as many as the largest rank that anchors are tried with."""
-ROUNDS = 3
+POWER_ITERATIONS = 3
 """Passes that sharpen these dimensions."""
-LOOSE = 1e6
+PRIOR_VARIANCE = 1e6
 """Variance of the retrievers' weights: nothing is known of them before a query's own scores."""
 
 
 def fit_vectors(
-    vectors: NDArray[Any], retrievers: int, *, ridge: float = RIDGE, storage: str = "float32"
+    vectors: NDArray[Any], retrievers: int, *, ridge: float = UNTRAINED_RIDGE, storage: str = "float32"
 ) -> ResidualFit:
     """Return a fit whose factors are item vectors; estimates begin with the mean of the retrievers' scores.
 
@@ -355,7 +355,7 @@ def fit_vectors(
     size = float(np.sqrt(np.mean(np.sum(rows**2, axis=1)))) or 1.0
     mean = np.concatenate([[0.0], np.full(retrievers, 1.0 / max(1, retrievers))])
     factors = Factors.of(rows.T / size, storage)
-    return ResidualFit(mean, np.full(len(mean), LOOSE), 1.0, factors, 1, ridge, np.ones(retrievers))
+    return ResidualFit(mean, np.full(len(mean), PRIOR_VARIANCE), 1.0, factors, 1, ridge, np.ones(retrievers))
 
 
 def vectors_of(source: Any) -> tuple[Strings, NDArray[Any]]:
@@ -389,16 +389,16 @@ def _projected(rows: csr_array) -> NDArray[np.float32]:
     """Return sparse rows in their leading dimensions, where inner products are kept as well as they can be."""
     if not rows.nnz:
         return np.zeros((rows.shape[0], 1), np.float32)
-    return np.asarray(rows @ right_singular_vectors(rows, DIMENSIONS, rounds=ROUNDS, seed=0), np.float32)
+    return np.asarray(rows @ right_singular_vectors(rows, MAX_DIMENSIONS, rounds=POWER_ITERATIONS, seed=0), np.float32)
 
 
-ARRAYS = ("mean", "spread", "explained")
+STORED_ARRAYS = ("mean", "spread", "explained")
 
 
 def write_fit(writer: ArtifactWriter, fit: ResidualFit) -> None:
     """Store weights, spreads and factors."""
     writer.parameters(noise=fit.noise, ridge=fit.ridge, anchors=fit.anchors, leaning=fit.leaning is not None)
-    for name in ARRAYS:
+    for name in STORED_ARRAYS:
         writer.array(name, getattr(fit, name))
     writer.child("factors", fit.factors)
     if fit.leaning is not None:
@@ -408,7 +408,7 @@ def write_fit(writer: ArtifactWriter, fit: ResidualFit) -> None:
 
 def read_fit(reader: ArtifactReader) -> ResidualFit:
     """Return the fit; anything that no fit can be raises."""
-    arrays = {name: reader.array(name, np.float64) for name in ARRAYS}
+    arrays = {name: reader.array(name, np.float64) for name in STORED_ARRAYS}
     noise, ridge = reader.parameter("noise", float), reader.parameter("ridge", float)
     anchors = reader.parameter("anchors", int)
     sound = all(np.isfinite(values).all() for values in arrays.values()) and np.isfinite([noise, ridge]).all()

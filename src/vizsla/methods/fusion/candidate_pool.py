@@ -16,17 +16,17 @@ from vizsla.compose.id_alignment import align
 from vizsla.compose.normalize import METHODS, check_finite
 from vizsla.core.candidates import Candidates, Stats
 from vizsla.core.sparse import row_numbers
-from vizsla.methods.fusion.scaling import NONE, RULES, FusionTrial, ScoreScaling, rules_of
+from vizsla.methods.fusion.scaling import SCALING_RULES, UNSCALED, FusionTrial, ScoreScaling, rules_of
 from vizsla.typing import BoolArray, Float32Array, Float64Array
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-RANKS = 10
+MEASURED_DEPTH = 10
 MEASURE = "nDCG@10"
-POOLED = 50
+CANDIDATES_PER_PART = 50
 """So many of each part's list are candidates. Who is behind that in every list is not among the best ten of a sum."""
-LOWEST = np.float32(-1e30)
+NO_SCORE = np.float32(-1e30)
 """Stands for no score; unlike infinity it survives a weight."""
 
 
@@ -71,7 +71,7 @@ class CandidatePool:
         before = np.arange(totals.shape[1]) < self.places[:, None]
         # Equals go by item number, which is the order within a row.
         ahead = np.where(before, others >= own[:, None], others > own[:, None]).sum(axis=1)
-        gains = np.where((ahead < RANKS) & (own > LOWEST / 2), 1 / np.log2(ahead + 2), 0.0)
+        gains = np.where((ahead < MEASURED_DEPTH) & (own > NO_SCORE / 2), 1 / np.log2(ahead + 2), 0.0)
         return np.asarray(np.bincount(self.rows, gains, minlength=len(self.ideal)) / self.ideal)
 
     def _totals(self, trial: FusionTrial) -> Float32Array:
@@ -86,7 +86,7 @@ class CandidatePool:
         totals = exact.astype(np.float32)
         if len(trial.used) < self.parts:
             seen = np.logical_or.reduce([self.found[at] for at in trial.used])
-            totals[~seen] = LOWEST
+            totals[~seen] = NO_SCORE
         return totals
 
 
@@ -130,12 +130,12 @@ def make_pool(
     for part, found, each in zip(aligned, lists, raw, strict=True):
         for pairs, given in ((found, found._required_scores()), (union, each)):
             check_finite(queries, pairs, given, part.part, "to be weighed")
-    scores: dict[str, list[Float32Array]] = {NONE: [layout.padded(each) for each in raw]}
+    scores: dict[str, list[Float32Array]] = {UNSCALED: [layout.padded(each) for each in raw]}
     for how in METHODS:
         scaled = (_scaled(found, each, keys, width, how) for found, each in zip(lists, raw, strict=True))
         scores[how] = [layout.padded(each) for each in scaled]
     rules = [rules_of(part, found) for part, found in zip(parts, lists, strict=True)]
-    for how in RULES:
+    for how in SCALING_RULES:
         ruled = (own[how].of(part).rescaled(each) for own, part, each in zip(rules, parts, raw, strict=True))
         scores[how] = [layout.padded(each) for each in ruled]
     inside = [layout.padded(np.isin(keys, _all(found, width))) for found in lists]
@@ -154,7 +154,7 @@ class _Layout:
 
     def padded(self, values: NDArray[Any]) -> NDArray[Any]:
         width = int(self.places.max(initial=0)) + 1
-        fill = False if values.dtype == np.bool_ else LOWEST
+        fill = False if values.dtype == np.bool_ else NO_SCORE
         whole = np.full((self.queries, width), fill, values.dtype)
         whole[self.rows, self.places] = values
         return whole
@@ -169,9 +169,9 @@ def _all(found: Candidates, width: int) -> NDArray[np.int64]:
 
 
 def _cut(found: Candidates, width: int, lifted: BoolArray) -> NDArray[np.int64]:
-    """Return the best `POOLED` of every list, and who may be lifted among them."""
+    """Return the best `CANDIDATES_PER_PART` of every list, and who may be lifted among them."""
     rows = found.row_numbers()
-    return _all(found, width)[(np.arange(len(rows)) - found.offsets[rows] < POOLED) | lifted[found.items]]
+    return _all(found, width)[(np.arange(len(rows)) - found.offsets[rows] < CANDIDATES_PER_PART) | lifted[found.items]]
 
 
 def _joined(
@@ -207,5 +207,5 @@ def _scales(found: Candidates, how: str) -> NDArray[np.float64]:
 
 
 def _ideal(wanted: csr_array) -> Float64Array:
-    discounts = np.concatenate([[0.0], np.cumsum(1 / np.log2(np.arange(RANKS) + 2))])
-    return np.asarray(discounts[np.minimum(np.diff(wanted.indptr), RANKS)])
+    discounts = np.concatenate([[0.0], np.cumsum(1 / np.log2(np.arange(MEASURED_DEPTH) + 2))])
+    return np.asarray(discounts[np.minimum(np.diff(wanted.indptr), MEASURED_DEPTH)])

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from vizsla.base.recipe import builds
-from vizsla.base.retriever import DEPTH, Retriever
+from vizsla.base.retriever import DEFAULT_DEPTH, Retriever
 from vizsla.compose.weighted_sum import Sum
 from vizsla.core.strings import Strings
 from vizsla.core.validation import is_iterable, user_stacklevel, validate_args
@@ -20,7 +20,7 @@ from vizsla.learning.query_mix import QUERY_KINDS
 from vizsla.learning.selection import MIN_QUERIES, Choice, ChoiceWarning, Judge, choose
 from vizsla.learning.splits import Holdout, TooFewClicksError, draw_holdout
 from vizsla.methods.cold_items import ColdItemBoost
-from vizsla.methods.fusion.candidate_pool import MEASURE, RANKS, CandidatePool, make_pool
+from vizsla.methods.fusion.candidate_pool import MEASURE, MEASURED_DEPTH, CandidatePool, make_pool
 from vizsla.methods.fusion.result import LearnedFusion
 from vizsla.methods.fusion.rules import SignificanceRule, protected, said_of, select
 from vizsla.methods.fusion.scaling import FusionTrial, ScoreScaling, alone
@@ -96,14 +96,20 @@ def _different(names: list[str]) -> list[str]:
     return [f"{name} #{at}" if names.count(name) > 1 else name for at, name in enumerate(names, 1)]
 
 
-EQUAL = "zscore"
+EQUAL_WEIGHTS_METHOD = "zscore"
 """How parts are normalized that are added with equal weights: of those that learn nothing, it is mostly the best."""
 
 
 @builds("fuse", data="dataset", noted=False)
 @validate_args
 def fuse(
-    parts: Parts, dataset: Dataset, *, cold: float | str = "auto", depth: int = DEPTH, seed: int = 0, threads: int = 1
+    parts: Parts,
+    dataset: Dataset,
+    *,
+    cold: float | str = "auto",
+    depth: int = DEFAULT_DEPTH,
+    seed: int = 0,
+    threads: int = 1,
 ) -> Retriever:
     """Join parts with the weights that serve held-out clicks best; a part may get none, or all of it.
 
@@ -143,7 +149,13 @@ def fuse(
 
 @validate_args
 def learn_fusion(
-    parts: Parts, dataset: Dataset, *, cold: float | str = "auto", depth: int = DEPTH, seed: int = 0, threads: int = 1
+    parts: Parts,
+    dataset: Dataset,
+    *,
+    cold: float | str = "auto",
+    depth: int = DEFAULT_DEPTH,
+    seed: int = 0,
+    threads: int = 1,
 ) -> LearnedFusion:
     """Learn a fusion as `fuse` does, and return it with everything that was tried.
 
@@ -163,8 +175,8 @@ def learn_fusion(
         As for `fuse`.
     """
     names, given = named_parts(parts)
-    if check_positive("depth", depth) < RANKS:
-        raise InputError(f"`depth` must be at least {RANKS}: so many of a list are judged. Got {depth}.")
+    if check_positive("depth", depth) < MEASURED_DEPTH:
+        raise InputError(f"`depth` must be at least {MEASURED_DEPTH}: so many of a list are judged. Got {depth}.")
     check_positive("threads", threads)
     try:
         fold = draw_holdout(dataset, cold=cold, seed=seed)
@@ -244,10 +256,10 @@ def _gains(
 
 def _equal_sum(names: list[str], given: list[Part], dataset: Dataset, problem: str, *, depth: int) -> LearnedFusion:
     """Return the sum of normalized parts with equal weights, and say that nothing could be chosen."""
-    summed = f"the sum of {len(names)} parts by {EQUAL} with equal weights"
+    summed = f"the sum of {len(names)} parts by {EQUAL_WEIGHTS_METHOD} with equal weights"
     said = f"{problem} This is {summed}: weigh them yourself, or add clicks."
     warnings.warn(said, ChoiceWarning, stacklevel=user_stacklevel())
-    trial = FusionTrial(EQUAL, (1 / len(given),) * len(given))
+    trial = FusionTrial(EQUAL_WEIGHTS_METHOD, (1 / len(given),) * len(given))
     tried = _named(trial) | dict.fromkeys(("all", *QUERY_KINDS), 0.0)
     joined = trial.composed([built_part(part, dataset) for part in given], [{}] * len(given), depth=depth)
     return LearnedFusion(names, Choice(MEASURE, 0, 0, [tried], 0), [], said, {}, joined)

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vizsla.learning.query_mix import Mix
-from vizsla.learning.selection import FUSION_ERRORS, KIND_LOSS_ERRORS, MIN_QUERIES, ROUNDING, Gain, Judge
+from vizsla.learning.selection import FUSION_ERRORS, KIND_LOSS_ERRORS, MIN_QUERIES, ROUNDING_ERROR, Gain, Judge
 from vizsla.learning.splits import stratified_folds
 from vizsla.methods.fusion.candidate_pool import MEASURE
-from vizsla.methods.fusion.scaling import NONE, FusionTrial
+from vizsla.methods.fusion.scaling import UNSCALED, FusionTrial
 from vizsla.typing import Float64Array
 
 Rank = tuple[float, float]
@@ -58,7 +58,7 @@ class SignificanceRule:
     def _losing(self, measured: NDArray[np.float64], best: Float64Array, kind: str) -> NDArray[np.bool_]:
         """Return which rows lose on a kind of query, as `is_loss` says of one."""
         if 0 < self.judge.counts[kind] < MIN_QUERIES:
-            return np.asarray(self.judge.qualities(measured - best, kind) < -ROUNDING)
+            return np.asarray(self.judge.qualities(measured - best, kind) < -ROUNDING_ERROR)
         return np.asarray(self.judge.errors(measured, best, kind) <= -KIND_LOSS_ERRORS)
 
     def losses(self, values: Float64Array) -> dict[str, Gain]:
@@ -109,7 +109,7 @@ def is_loss(gain: Gain) -> bool:
     >>> [is_loss(Gain(mean, 0.05, queries)) for mean, queries in [(-0.02, 40), (-0.06, 40), (-0.02, 20), (0.0, 20)]]
     [False, True, True, False]
     """
-    return gain.mean < -ROUNDING if 0 < gain.queries < MIN_QUERIES else gain.errors <= -KIND_LOSS_ERRORS
+    return gain.mean < -ROUNDING_ERROR if 0 < gain.queries < MIN_QUERIES else gain.errors <= -KIND_LOSS_ERRORS
 
 
 def not_held_out(judge: Judge) -> tuple[str, ...]:
@@ -136,7 +136,7 @@ def of_each_count(trials: Sequence[FusionTrial], *, lifted: bool) -> list[list[i
     return [[at for at in counts if counts[at] == count] for count in sorted(set(counts.values()))]
 
 
-SIDES = ("warm", "cold")
+ITEM_GROUPS = ("warm", "cold")
 
 
 @dataclass(frozen=True)
@@ -162,7 +162,7 @@ class ColdBoostRule:
     @classmethod
     def of(cls, judge: Judge, singles: Sequence[Float64Array], level: Float64Array) -> ColdBoostRule:
         """Return the rule for warm and cold queries, however rare: a lift is between these two."""
-        return cls(SignificanceRule.of(judge, singles, kinds=SIDES), level, max(singles, key=judge.quality))
+        return cls(SignificanceRule.of(judge, singles, kinds=ITEM_GROUPS), level, max(singles, key=judge.quality))
 
     def rank(self, values: Float64Array) -> Rank:
         """Return the harm done, below 0, and what the worse kind of query has more than its best part; more is better.
@@ -199,7 +199,7 @@ class ColdBoostRule:
         return stands
 
 
-ROUNDS = 5
+CROSS_VALIDATION_ROUNDS = 5
 """In so many rounds a trial is selected without a share of the held-out queries, and judged by those."""
 
 
@@ -272,9 +272,9 @@ def cross_fitted(
     judge: Judge, trials: Sequence[FusionTrial], measured: NDArray[np.float64], kinds: Sequence[str]
 ) -> Float64Array:
     """Return for each query the quality of the trial that is selected by the queries of the other rounds."""
-    rounds = stratified_folds(judge.kinds, ROUNDS)
+    rounds = stratified_folds(judge.kinds, CROSS_VALIDATION_ROUNDS)
     honest = np.zeros(measured.shape[1])
-    for number in range(ROUNDS):
+    for number in range(CROSS_VALIDATION_ROUNDS):
         out = rounds == number
         if out.any() and not out.all():
             best, _, _ = _candidate(judge.only(~out), trials, measured[:, ~out], kinds)
@@ -348,7 +348,7 @@ def _quality(judge: Judge, values: Float64Array, mix: Mix) -> str:
 def _named(names: Sequence[str], trial: FusionTrial) -> str:
     if len(trial.used) == 1:
         return f"{names[trial.used[0]]} alone"
-    how = "" if trial.how == NONE else f" by {trial.how}"
+    how = "" if trial.how == UNSCALED else f" by {trial.how}"
     lift = f" + {trial.lift:g} for items without clicks" if trial.lift else ""
     return " + ".join(f"{trial.weights[at]:g} {names[at]}" for at in trial.used) + how + lift
 

@@ -13,10 +13,10 @@ from vizsla.compose.weighted_sum import Sum
 from vizsla.core.candidates import Candidates
 from vizsla.typing import Float32Array
 
-RULES = ("linear", "exp")
-LOGARITHM = "log relevance"
+SCALING_RULES = ("linear", "exp")
+LOG_SCALE = "log relevance"
 """The scale of scores that are logarithms: under the rule "exp" these become e^(slope · score), others stay linear."""
-STEEPNESS = 0.25
+SPREAD_EXPONENT = 0.25
 """The exponent of a spread. Chosen on tldr's training clicks, BM25 with XR-Linear: the best mean of warm and cold
 nDCG@10 is .390 so, .385 at 0.4, .384 at 0.5, .380 at 0.7 and .372 at 1; linear .380, zscore .374, minmax .367."""
 
@@ -44,9 +44,9 @@ def rules_of(part: Retriever, found: Candidates) -> dict[str, ScoreScaling]:
         What it found for the held-out queries.
     """
     linear = ScoreScaling("linear", _inverse(_spread(found, found._required_scores())))
-    if part.scale != LOGARITHM:
+    if part.scale != LOG_SCALE:
         return {"linear": linear, "exp": linear}
-    steep = ScoreScaling("exp", _rounded(STEEPNESS * linear.slope))
+    steep = ScoreScaling("exp", _rounded(SPREAD_EXPONENT * linear.slope))
     spread = _spread(found, steep.of(part).rescaled(found._required_scores()))
     return {"linear": linear, "exp": steep._replace(height=_inverse(spread))}
 
@@ -71,8 +71,8 @@ def _rounded(value: float) -> float:
     return float(f"{value:.6g}")
 
 
-NONE = "none"
-HOWS = (NONE, *METHODS, *RULES)
+UNSCALED = "none"
+SCALING_NAMES = (UNSCALED, *METHODS, *SCALING_RULES)
 """How scores come to one scale: as they are, by what else was found for the query, or by a rule for all queries."""
 
 
@@ -123,7 +123,7 @@ class FusionTrial(NamedTuple):
     def _scaled(self, part: Retriever, rules: dict[str, ScoreScaling], depth: int) -> Retriever:
         if self.how in METHODS:
             return part.normalized(self.how, depth=depth)
-        return part if self.how == NONE else rules[self.how].of(part)
+        return part if self.how == UNSCALED else rules[self.how].of(part)
 
 
 def alone(part: int, parts: int) -> FusionTrial:
@@ -134,4 +134,4 @@ def alone(part: int, parts: int) -> FusionTrial:
     >>> alone(1, 3)
     FusionTrial(how='none', weights=(0.0, 1.0, 0.0), lift=0.0)
     """
-    return FusionTrial(NONE, tuple(float(at == part) for at in range(parts)))
+    return FusionTrial(UNSCALED, tuple(float(at == part) for at in range(parts)))

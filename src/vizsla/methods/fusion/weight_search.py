@@ -9,14 +9,14 @@ from math import comb
 from vizsla._internal.terminal import progress
 from vizsla.methods.fusion.candidate_pool import CandidatePool
 from vizsla.methods.fusion.rules import ColdBoostRule, Rank, SignificanceRule
-from vizsla.methods.fusion.scaling import HOWS, LOGARITHM, NONE, RULES, FusionTrial, alone
+from vizsla.methods.fusion.scaling import LOG_SCALE, SCALING_NAMES, SCALING_RULES, UNSCALED, FusionTrial, alone
 from vizsla.typing import Float64Array
 
 Weights = tuple[float, ...]
 
-MOST = 300
-FINENESS = (10, 5, 4, 3, 2)
-"""In how many equal pieces the weight is given away: as many as keep the grid below `MOST`."""
+MAX_GRID_POINTS = 300
+GRID_DIVISIONS = (10, 5, 4, 3, 2)
+"""In how many equal pieces the weight is given away: as many as keep the grid below `MAX_GRID_POINTS`."""
 
 
 def grid(parts: int) -> list[Weights]:
@@ -41,7 +41,7 @@ def grid_shares(parts: int) -> list[float]:
     >>> grid_shares(5)
     [0.0, 0.2, 0.4, 0.6, 0.8, 1.0]
     """
-    pieces = next((n for n in FINENESS if comb(n + parts - 1, parts - 1) <= MOST), FINENESS[-1])
+    pieces = next((n for n in GRID_DIVISIONS if comb(n + parts - 1, parts - 1) <= MAX_GRID_POINTS), GRID_DIVISIONS[-1])
     return [round(count / pieces, 6) for count in range(pieces + 1)]
 
 
@@ -68,10 +68,10 @@ def _counts(pieces: int, parts: int) -> Iterator[tuple[int, ...]]:
         yield tuple(after - before - 1 for before, after in pairwise(edges))
 
 
-STEPS = (0.05, 0.025)
+WEIGHT_STEPS = (0.05, 0.025)
 """How far weights are moved around the best of the grid: as far as possible, then half as far."""
-LIFTS, LIFTED = (0.25, 0.5, 1.0, 2.0), 20
-LIFT_STEPS = ((0.1, 1.5), (0.05, 1.25), (0.025, 1.1))
+FIRST_COLD_BOOSTS, MAX_BOOSTED_TRIALS = (0.25, 0.5, 1.0, 2.0), 20
+COLD_BOOST_STEPS = ((0.1, 1.5), (0.05, 1.25), (0.025, 1.1))
 """By what items without clicks are lifted at first, in spreads of a list, and in how many sums of a kind; by how much
 weights are moved then, and how many times lifts."""
 
@@ -114,7 +114,7 @@ class Search:
         singles = [alone(part, self.pool.parts) for part in range(self.pool.parts)]
         sums = [
             FusionTrial(how, weights)
-            for how in HOWS
+            for how in SCALING_NAMES
             for weights in grid(self.pool.parts)
             if _may_add(FusionTrial(how, weights), scales)
         ]
@@ -122,7 +122,7 @@ class Search:
             self._try(trial)
         alike = [
             [trial for trial in sums if trial.how == how and len(trial.used) == count]
-            for how in HOWS
+            for how in SCALING_NAMES
             for count in range(2, self.pool.parts + 1)
         ]
         for some in alike:
@@ -139,7 +139,7 @@ class Search:
         if not trials:
             return
         best = max(trials, key=self._rank)
-        for step in STEPS:
+        for step in WEIGHT_STEPS:
             while (better := max(self._around(best, step), key=self._rank)) != best:
                 best = better
 
@@ -151,15 +151,17 @@ class Search:
         def rank(trial: FusionTrial) -> Rank:
             return lifting.rank(self._try(trial))
 
-        promising = sorted(trials, key=lambda trial: -self.standing.judge.quality(self._try(trial)))[:LIFTED]
-        best = max((trial._replace(lift=lift) for trial in promising for lift in LIFTS), key=rank)
-        for step, times in LIFT_STEPS:
+        promising = sorted(trials, key=lambda trial: -self.standing.judge.quality(self._try(trial)))[
+            :MAX_BOOSTED_TRIALS
+        ]
+        best = max((trial._replace(lift=lift) for trial in promising for lift in FIRST_COLD_BOOSTS), key=rank)
+        for step, times in COLD_BOOST_STEPS:
             while (better := max(_around_lifted(best, step, times), key=rank)) != best:
                 best = better
 
     def _may_lift(self, trial: FusionTrial) -> bool:
         """Whether it has one rule for all queries, as a lift is, and a part that learned from clicks."""
-        return trial.how in RULES and any(self.learners[at] for at in trial.used)
+        return trial.how in SCALING_RULES and any(self.learners[at] for at in trial.used)
 
     def _around(self, trial: FusionTrial, step: float) -> list[FusionTrial]:
         return [trial, *(FusionTrial(trial.how, weights) for weights in moves(trial.weights, step))]
@@ -181,6 +183,6 @@ def _around_lifted(trial: FusionTrial, step: float, times: float) -> list[Fusion
 
 def _may_add(trial: FusionTrial, scales: Sequence[str]) -> bool:
     used = {scales[at] for at in trial.used}
-    if len(trial.used) < 2 or (trial.how == "exp" and LOGARITHM not in used):  # that would be linear once more
+    if len(trial.used) < 2 or (trial.how == "exp" and LOG_SCALE not in used):  # that would be linear once more
         return False
-    return trial.how != NONE or len(used) == 1
+    return trial.how != UNSCALED or len(used) == 1

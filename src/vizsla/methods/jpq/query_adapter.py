@@ -57,7 +57,7 @@ class Adapter:
         return AdaptedEncoder(base, learned)
 
 
-RATE = 5e-5
+DEFAULT_MODEL_RATE = 5e-5
 """Chosen on held-out clicks of squad-sent; the paper's 5e-6 is for thirty times as many queries."""
 
 
@@ -95,7 +95,7 @@ class QueryModel:
             raise InputError(f"`folder` must be new. Got {self.folder}, which is there.")
 
     @classmethod
-    def of(cls, given: QueryModel | str | Path, base: Encoder, *, rate: float = RATE) -> QueryModel:
+    def of(cls, given: QueryModel | str | Path, base: Encoder, *, rate: float = DEFAULT_MODEL_RATE) -> QueryModel:
         """Return the model that a folder or a QueryModel means, with the encoder and the rate that it begins with."""
         asked = given if isinstance(given, cls) else cls(given)  # type: ignore[arg-type]
         start: Any = base if asked.encoder is None else asked.encoder
@@ -121,4 +121,6 @@ class QueryModel:
 
     def _copy(self, seed: int) -> TorchQueryEncoder:
         encoder: Any = self.encoder
-        return TorchQueryEncoder(encoder, rate=RATE if self.rate is None else self.rate, seed=seed, device=self.device)
+        return TorchQueryEncoder(
+            encoder, rate=DEFAULT_MODEL_RATE if self.rate is None else self.rate, seed=seed, device=self.device
+        )

@@ -49,14 +49,14 @@ class JpqRun:
     index : PqIndex
         The coded items.
     marked : PqIndex, optional
-        The same with clicked items marked: trained in its place where the handicap is above 0.
+        The same with clicked items marked: trained in its place where the clicked margin is above 0.
     lessons : Lessons
         What is learned from.
     settings : JpqSettings
         How, where nothing is chosen.
     shares : sequence of float
         The click loss's shares to choose from.
-    handicaps : sequence of float
+    clicked_margins : sequence of float
         To choose from, too; anything but 0 needs an index of marked items.
     trial : Trial, optional
         Clicks that are held out; without them nothing is chosen and every epoch is taken.
@@ -77,8 +77,8 @@ class JpqRun:
         settings: JpqSettings,
         *,
         marked: PqIndex | None = None,
-        shares: Sequence[float] = (),
-        handicaps: Sequence[float] = (),
+        click_loss_weights: Sequence[float] = (),
+        clicked_margins: Sequence[float] = (),
         trial: JpqTrial | None = None,
         vectors: Float32Array | None = None,
         checkpoint: Path | None = None,
@@ -89,7 +89,10 @@ class JpqRun:
         self.settings, self.vectors = settings, vectors
         self.trial, self.checkpoint, self.watch = trial, checkpoint, watch
         self.side: QuerySide = Adapter() if side is None else side
-        self.shares, self.handicaps = list(shares) or [settings.share], list(handicaps) or [settings.handicap]
+        self.click_loss_weights, self.clicked_margins = (
+            list(click_loss_weights) or [settings.click_loss_weight],
+            list(clicked_margins) or [settings.clicked_margin],
+        )
         self.best: Trained | None = None
         self.trials: list[dict[str, Any]] = []
         self.measured: list[Float64Array] = []
@@ -98,7 +101,7 @@ class JpqRun:
     def run(self) -> Trained:
         """Choose, and train on everything."""
         chosen = self.settings if self.trial is None else self._chosen(self.trial)
-        index = self.marked if self.marked is not None and chosen.handicap > 0 else self.index
+        index = self.marked if self.marked is not None and chosen.clicked_margin > 0 else self.index
         training = self._training(index, self.lessons, chosen)
         self._train(training, "all clicks", chosen.epochs if chosen.stop is None else chosen.stop)
         self.best = _trained(training)
@@ -122,15 +125,20 @@ class JpqRun:
 
     def _chosen(self, trial: JpqTrial) -> JpqSettings:
         """Train with each share on what is left, and look at the held-out queries after every epoch."""
-        for share in self.shares:
-            settings = replace(self.settings, share=share)
+        for click_loss_weight in self.click_loss_weights:
+            settings = replace(self.settings, click_loss_weight=click_loss_weight)
             training = self._training(trial.coded, trial.lessons, settings)
             if not self.trials:
-                self._note(0, trial.held.measured(training, self.handicaps), training)
-            self._train(training, f"trial, share {share:g}", settings.epochs, held=trial.held)
+                self._note(0, trial.held.measured(training, self.clicked_margins), training)
+            self._train(training, f"trial, share {click_loss_weight:g}", settings.epochs, held=trial.held)
         choice = self.choice
         best = self.trials[0] if choice is None else choice.chosen
-        return replace(self.settings, share=best["share"], stop=best["epochs"], handicap=best["handicap"])
+        return replace(
+            self.settings,
+            click_loss_weight=best["click_loss_weight"],
+            stop=best["epochs"],
+            clicked_margin=best["clicked_margin"],
+        )
 
     def _training(self, index: PqIndex, lessons: JpqTrainingData, settings: JpqSettings) -> JpqTraining:
         return self.side.training(index, lessons, settings, self.vectors)
@@ -147,9 +155,9 @@ class JpqRun:
 
         self._last_held_out = {}
         loop = TrainingLoop(
-            training, key=training.key if self.checkpoint else "", phase=phase, rows=len(self.handicaps),
+            training, key=training.key if self.checkpoint else "", phase=phase, rows=len(self.clicked_margins),
             keep_best=False, measure_first=False,
-            measure=None if held is None else lambda: held.measured(training, self.handicaps),
+            measure=None if held is None else lambda: held.measured(training, self.clicked_margins),
             quality=lambda values: max(float(one.mean()) for one in values),
             last_step=epochs * training.steps_per_epoch, evaluated=evaluated, watch=self.watch,
             checkpoint=None if self.checkpoint is None else self.checkpoint / phase.replace(", ", "-"),
@@ -157,9 +165,12 @@ class JpqRun:
         loop.run()
 
     def _note(self, epochs: int, values: Evaluation, training: JpqTraining, *, current: bool = True) -> None:
-        """Remember a trial of every handicap, and what was trained if nothing before was better."""
-        share, before = training.settings.share, len(self.trials)
-        self.trials += [{"share": share, "epochs": epochs, "handicap": handicap} for handicap in self.handicaps]
+        """Remember a trial of every clicked margin, and what was trained if nothing before was better."""
+        click_loss_weight, before = training.settings.click_loss_weight, len(self.trials)
+        self.trials += [
+            {"click_loss_weight": click_loss_weight, "epochs": epochs, "clicked_margin": clicked_margin}
+            for clicked_margin in self.clicked_margins
+        ]
         self.measured += values
         choice = self.choice
         best = before if choice is None else choice.best
@@ -167,10 +178,12 @@ class JpqRun:
             chosen = self._choice_from(before, self.trial).chosen
             self._last_held_out = {name: chosen[name] for name in ("all", "warm", "cold") if name in chosen}
         if current and best >= before:  # of earlier epochs of a checkpoint only what was measured is left
-            self.best = _trained(training, self.trials[best]["handicap"])
+            self.best = _trained(training, self.trials[best]["clicked_margin"])
 
 
-def _trained(training: JpqTraining, handicap: float | None = None) -> Trained:
-    settings = training.settings if handicap is None else replace(training.settings, handicap=handicap)
-    weight = training.mark_weight(settings.handicap)
+def _trained(training: JpqTraining, clicked_margin: float | None = None) -> Trained:
+    settings = (
+        training.settings if clicked_margin is None else replace(training.settings, clicked_margin=clicked_margin)
+    )
+    weight = training.mark_weight(settings.clicked_margin)
     return Trained(training.index, training.scores.centroids.copy(), training.query_side(), weight, settings)

@@ -15,12 +15,12 @@ STAGES = ("negatives", "loss", "centroids", "distillation")
 PAPER_RATE = 5e-6
 """The paper's learning rate of a query encoder."""
 
-RANGES = {
-    **dict.fromkeys(("share", "adapter_rate", "centroid_rate", "decay", "warm_up"), SHARE),
+SETTING_RANGES = {
+    **dict.fromkeys(("click_loss_weight", "adapter_rate", "centroid_rate", "decay", "warm_up"), SHARE),
     **dict.fromkeys(("epochs", "batch", "negatives", "depth"), COUNT),
     **dict.fromkeys(("sharpness", "clip"), ABOVE_0),
-    **dict.fromkeys(("imagined", "handicap"), NumberRange(0, 16)),
-    **dict.fromkeys(("recodings", "seed"), COUNT_FROM_0),
+    **dict.fromkeys(("synthetic_queries", "clicked_margin"), NumberRange(0, 16)),
+    **dict.fromkeys(("reassignments", "seed"), COUNT_FROM_0),
 }
 
 
@@ -30,7 +30,7 @@ class JpqSettings:
 
     Parameters
     ----------
-    share : float
+    click_loss_weight : float
         The click loss's share of the whole; the rest is distillation. 0: no clicks are needed; 1: no teacher is.
     epochs : int
         Passes over the queries that the schedule plans for.
@@ -53,12 +53,12 @@ class JpqSettings:
         Learning rate of the centroids.
     sharpness : float
         What a score's typical spread counts in the losses: larger numbers look at the top alone.
-    imagined : float
+    synthetic_queries : float
         How many queries a step imagines for items drawn at random, for each real one; see `ImaginedQueries`.
-    handicap : float
+    clicked_margin : float
         What items with clicks must be better by, in typical spreads of a query's best scores: clicks teach much about
         them, and nothing about the others. Above 0, one bit of an item's codes says whether it has clicks.
-    recodings : int
+    reassignments : int
         After how many of the epochs, from the first on, the codes of clicked items are chosen anew; see `recoded`. 0:
         codes stay as they are, as in the paper. Items without clicks always keep theirs, and new ones are coded alike.
     decay : float
@@ -72,11 +72,11 @@ class JpqSettings:
 
     Examples
     --------
-    >>> JpqSettings(share=0.5).trains_centroids, JpqSettings(stage="loss").trains_centroids
+    >>> JpqSettings(click_loss_weight=0.5).trains_centroids, JpqSettings(stage="loss").trains_centroids
     (True, False)
     """
 
-    share: float = 0.5
+    click_loss_weight: float = 0.5
     epochs: int = 3
     stop: int | None = None
     loss: str = "softmax"
@@ -87,21 +87,21 @@ class JpqSettings:
     adapter_rate: float = 3e-4
     centroid_rate: float = 2e-3
     sharpness: float = 1.0
-    imagined: float = 1.0
-    handicap: float = 0.0
-    recodings: int = 0
+    synthetic_queries: float = 1.0
+    clicked_margin: float = 0.0
+    reassignments: int = 0
     decay: float = 0.0
     warm_up: float = 0.1
     clip: float = 10.0
     seed: int = 0
 
     def __post_init__(self) -> None:
-        check_numbers(self, RANGES)
+        check_numbers(self, SETTING_RANGES)
         NumberRange(0, self.epochs, whole=True, optional=True).check("stop", self.stop)
         check_choice("loss", self.loss, list(LOSSES))
         check_choice("stage", self.stage, list(STAGES))
-        if self.recodings and self.stage == "negatives":
-            raise InputError(f'`recodings` must be 0 at the stage "negatives". Got {self.recodings}.')
+        if self.reassignments and self.stage == "negatives":
+            raise InputError(f'`reassignments` must be 0 at the stage "negatives". Got {self.reassignments}.')
 
     @classmethod
     def of_paper(cls, parts: int, **others: Any) -> Self:
@@ -130,9 +130,9 @@ class JpqSettings:
         return self.stage in ("centroids", "distillation") and self.centroid_rate > 0
 
     @property
-    def click_share(self) -> float:
+    def stage_click_loss_weight(self) -> float:
         """The click loss's share at this stage: all of it before distillation comes in."""
-        return self.share if self.stage == "distillation" else 1.0
+        return self.click_loss_weight if self.stage == "distillation" else 1.0
 
     def to_dict(self) -> dict[str, Any]:
         """Return the numbers as the artifact holds them."""
@@ -142,5 +142,5 @@ class JpqSettings:
 def paper_numbers(parts: int) -> dict[str, Any]:
     """Return what the paper's section 4.3 says of a training with so many sub-spaces."""
     centroid_rate = 5e-6 if parts < 32 else 2e-5 if parts < 48 else 1e-4
-    numbers = {"loss": "lambdarank", "stage": "centroids", "batch": 32, "negatives": 200, "imagined": 0.0}
+    numbers = {"loss": "lambdarank", "stage": "centroids", "batch": 32, "negatives": 200, "synthetic_queries": 0.0}
     return {**numbers, "adapter_rate": PAPER_RATE, "centroid_rate": centroid_rate}

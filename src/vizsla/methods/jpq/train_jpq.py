@@ -21,7 +21,7 @@ from vizsla.errors import InputError, check_positive, check_range
 from vizsla.indexes.dense_index import StoredIndex
 from vizsla.indexes.flat import FlatIndex
 from vizsla.indexes.pq.click_flag import marked_index
-from vizsla.indexes.pq.pq_index import ROUNDS, PqIndex
+from vizsla.indexes.pq.pq_index import DEFAULT_ROUNDS, PqIndex
 from vizsla.learning.clicks import ClickLog
 from vizsla.learning.data import pseudo_queries
 from vizsla.learning.loop import Watch
@@ -29,7 +29,7 @@ from vizsla.learning.selection import ChoiceWarning
 from vizsla.learning.splits import COLD_SHARE, LogSplit, log_splits, too_few, too_few_message
 from vizsla.methods.dense import Dense
 from vizsla.methods.jpq.model import Jpq
-from vizsla.methods.jpq.query_adapter import RATE, QueryModel, holding_back
+from vizsla.methods.jpq.query_adapter import DEFAULT_MODEL_RATE, QueryModel, holding_back
 from vizsla.methods.jpq.run import JpqRun, Trained
 from vizsla.methods.jpq.settings import PAPER_RATE, STAGES, JpqSettings, paper_numbers
 from vizsla.methods.jpq.training_data import (
@@ -45,13 +45,13 @@ from vizsla.methods.jpq.training_data import (
 AUTO = "auto"
 MODEL_BATCH = 64
 """Queries a step where a transformer learns, unless told otherwise."""
-SHARES = (0.3, 0.7)
+CLICK_LOSS_WEIGHTS = (0.3, 0.7)
 """Of the click loss, to choose from on held-out clicks."""
-HANDICAPS = (0.0, 0.25, 0.5, 0.75, 1.0, 1.25)
+CLICKED_MARGINS = (0.0, 0.25, 0.5, 0.75, 1.0, 1.25)
 """Of items with clicks, to choose from."""
-RECODINGS = 1
+DEFAULT_REASSIGNMENTS = 1
 """What "auto" takes where codes are short."""
-SHORT = 8
+MAX_SHORT_CODE_BYTES = 8
 """Most bytes an item where codes that follow gain: with 16 they do not, on held-out clicks."""
 
 
@@ -64,9 +64,9 @@ def train_jpq(
     queries: Iterable[str] | None = None,
     teacher: Retriever | None = None,
     model: QueryModel | str | Path | None = None,
-    share: float | str = AUTO,
-    handicap: float | str = 0.0,
-    recodings: int | str = 0,
+    click_loss_weight: float | str = AUTO,
+    clicked_margin: float | str = 0.0,
+    reassignments: int | str = 0,
     cold: float = COLD_SHARE,
     paper: bool = False,
     checkpoint: str | Path | None = None,
@@ -76,7 +76,7 @@ def train_jpq(
 ) -> Jpq:
     """Train the centroids of a coded index together with an adapter on the query vector.
 
-    Codes stay as they are, as in the paper, unless `recodings` is above 0 or "auto".
+    Codes stay as they are, as in the paper, unless `reassignments` is above 0 or "auto".
 
     The loss is a mixture: clicks should rank first (on the scores that the codes give, against the best irrelevant
     items that a search finds at that very step), and the shares of a teacher's best items should be kept, so that items
@@ -96,13 +96,13 @@ def train_jpq(
     model : path or QueryModel, optional
         Train the transformer behind the base's encoder in place of a matrix, and write it to this new folder (extra
         `neural`). A QueryModel says its learning rate and device, too.
-    share : float or "auto"
+    click_loss_weight : float or "auto"
         The click loss's share, from 0 to 1.
-    handicap : float or "auto"
+    clicked_margin : float or "auto"
         What items with clicks must be better by, in spreads of a query's best scores, so that training does not favor
         them: above 0, one sub-space is coded anew, and a bit in it says who has clicks. "auto" takes what lets the
         worse of warm and cold held-out queries come off best against uncompressed items. The teacher must hold these.
-    recodings : int or "auto"
+    reassignments : int or "auto"
         After how many epochs the codes of clicked items are chosen anew; see `JpqSettings`. "auto" is 1 where items
         have at most 8 bytes, there are clicks, `stage` is the last one and no transformer learns; elsewhere, and with
         `paper`, it is 0: codes stay as they are.
@@ -110,7 +110,7 @@ def train_jpq(
         The share of queries to come whose items have no clicks yet.
     paper : bool
         Begin with the paper's numbers for the index's sub-spaces instead of ours: LambdaRank, 200 negatives, batches of
-        32, rates of 5e-6 to 1e-4, no teacher, imagined queries or handicap. They are for half a million queries.
+        32, rates of 5e-6 to 1e-4, no teacher, synthetic queries or clicked_margin. They are for half a million queries.
     checkpoint : path, optional
         A folder for the state after every epoch; the same call goes on from it.
     watch : callable, optional
@@ -121,13 +121,14 @@ def train_jpq(
         Of `JpqSettings`, such as `epochs`, `loss`, `stage`, `negatives` or `seed`.
     """
     run = prepared_run(
-        base, clicks, queries=queries, teacher=teacher, model=model, share=share, handicap=handicap,
-        recodings=recodings, cold=cold, paper=paper, checkpoint=checkpoint, watch=watch, threads=threads, **settings,
+        base, clicks, queries=queries, teacher=teacher, model=model, click_loss_weight=click_loss_weight,
+        clicked_margin=clicked_margin, reassignments=reassignments, cold=cold, paper=paper, checkpoint=checkpoint,
+        watch=watch, threads=threads, **settings,
     )  # fmt: skip
     return trained_retriever(base, run, run.run())
 
 
-BYTES, BITS = 32, 8
+DEFAULT_CODE_BYTES, DEFAULT_CODE_BITS = 32, 8
 """Of the codes that `jpq` makes of vectors, unless told otherwise."""
 
 
@@ -137,12 +138,12 @@ def jpq(
     base: Dense,
     clicks: Any = None,
     *,
-    bytes: int = BYTES,
-    bits: int = BITS,
-    rounds: int = ROUNDS,
+    bytes: int = DEFAULT_CODE_BYTES,
+    bits: int = DEFAULT_CODE_BITS,
+    rounds: int = DEFAULT_ROUNDS,
     teacher: Retriever | None = None,
-    handicap: float | str | None = None,
-    recodings: int | str | None = None,
+    clicked_margin: float | str | None = None,
+    reassignments: int | str | None = None,
     seed: int = 0,
     threads: int = 1,
     **options: Any,
@@ -161,16 +162,16 @@ def jpq(
         Of OPQ, before the training.
     teacher : Retriever, optional
         Which retriever to imitate instead of a base with vectors: PEFA over it, for example.
-    handicap : float or "auto", optional
+    clicked_margin : float or "auto", optional
         As in `train_jpq`; "auto" for a base with vectors unless given, and 0 for codes.
-    recodings : int or "auto", optional
+    reassignments : int or "auto", optional
         As in `train_jpq`; "auto" for a base with vectors unless given, and 0 for codes.
     seed : int
         Fixes the codebook and the order of training.
     threads : int
         For coding, and for the teacher's searches.
     **options
-        Of `train_jpq`, such as `queries`, `share` or `epochs`.
+        Of `train_jpq`, such as `queries`, `click_loss_weight` or `epochs`.
 
     Examples
     --------
@@ -179,19 +180,22 @@ def jpq(
     >>> texts = [f"{size} {color} {thing}" for size in ("big", "small") for color in ("red", "blue", "green")
     ...          for thing in ("fig", "pear", "plum", "apple")]
     >>> lsa = dense(texts, LsaEncoder.fit(texts, dim=8))
-    >>> small = jpq(lsa, [("crimson apple", "3")], bytes=2, bits=4, share=0.5, epochs=1, stop=1)
+    >>> small = jpq(lsa, [("crimson apple", "3")], bytes=2, bits=4, click_loss_weight=0.5, epochs=1, stop=1)
     >>> small.index.compression, small("big red apple", k=1).ids
     (16.0, [['3']])
     """
     if isinstance(base.index, PqIndex):
-        if (bytes, bits, rounds) != (BYTES, BITS, ROUNDS):
+        if (bytes, bits, rounds) != (DEFAULT_CODE_BYTES, DEFAULT_CODE_BITS, DEFAULT_ROUNDS):
             raise InputError("`bytes`, `bits` and `rounds` must be left alone: the base holds codes. Got others.")
-        how: dict[str, Any] = {"handicap": handicap or 0.0, "recodings": recodings or 0}
+        how: dict[str, Any] = {"clicked_margin": clicked_margin or 0.0, "reassignments": reassignments or 0}
         return train_jpq(base, clicks, teacher=teacher, seed=seed, threads=threads, **how, **options)
     rows = base.item_rows()
     index = PqIndex.build(rows, bytes=bytes, bits=bits, rounds=rounds, seed=seed, threads=threads)
     coded = Dense(base.items, base.encoder, index)
-    how = {"handicap": AUTO if handicap is None else handicap, "recodings": AUTO if recodings is None else recodings}
+    how = {
+        "clicked_margin": AUTO if clicked_margin is None else clicked_margin,
+        "reassignments": AUTO if reassignments is None else reassignments,
+    }
     taught = base if teacher is None else teacher
     return train_jpq(coded, clicks, teacher=taught, seed=seed, threads=threads, **how, **options)
 
@@ -203,9 +207,9 @@ def prepared_run(
     queries: Iterable[str] | None = None,
     teacher: Retriever | None = None,
     model: QueryModel | str | Path | None = None,
-    share: float | str = AUTO,
-    handicap: float | str = 0.0,
-    recodings: int | str = 0,
+    click_loss_weight: float | str = AUTO,
+    clicked_margin: float | str = 0.0,
+    reassignments: int | str = 0,
     cold: float = COLD_SHARE,
     paper: bool = False,
     checkpoint: str | Path | None = None,
@@ -216,30 +220,32 @@ def prepared_run(
     """Read what `train_jpq` is given, and return the training that it runs."""
     index = _coded(base)
     check_range("cold", cold, 0, 1)
-    side = None if model is None else QueryModel.of(model, base.encoder, rate=PAPER_RATE if paper else RATE)
+    side = (
+        None if model is None else QueryModel.of(model, base.encoder, rate=PAPER_RATE if paper else DEFAULT_MODEL_RATE)
+    )
     teacher = _teacher(base, clicks, teacher)
     log, asked = log_and_queries(clicks, queries, base.items, base.encoder)
     if not len(asked):
         _, asked = log_and_queries(None, _item_pieces(clicks, base), base.items, base.encoder)
     first = paper_numbers(index.codebook.parts) if paper else {} if side is None else {"batch": MODEL_BATCH}
     given = {**first, **settings}
-    given["recodings"] = 0 if recodings == AUTO and (paper or side is not None) else recodings
-    how = _settings(share, log, teacher, _with_recodings(given, index, log))
+    given["reassignments"] = 0 if reassignments == AUTO and (paper or side is not None) else reassignments
+    how = _settings(click_loss_weight, log, teacher, _with_reassignments(given, index, log))
     vectors = _vectors(base, teacher, how)
     split = _split(log, cold, how)
-    handicap = 0.0 if paper and handicap == AUTO else handicap
-    how, handicaps = _with_handicap(how, handicap, log, vectors, chosen=split is not None)
+    clicked_margin = 0.0 if paper and clicked_margin == AUTO else clicked_margin
+    how, clicked_margins = _with_clicked_margin(how, clicked_margin, log, vectors, chosen=split is not None)
     lessons = lessons_of(log, asked, base.encoder, teacher, depth=how.depth, threads=check_positive("threads", threads))
-    shares = SHARES if share == AUTO and 0 < how.click_share < 1 else ()
+    click_loss_weights = CLICK_LOSS_WEIGHTS if click_loss_weight == AUTO and 0 < how.stage_click_loss_weight < 1 else ()
     marked = trial = None
-    if log is not None and handicaps:
+    if log is not None and clicked_margins:
         marked = marked_index(index, vectors, log.clicked, seed=how.seed)
     if log is not None and split is not None:
         left = unspoilt(lessons.without(log, split), teacher, lost_clicks(log, split, base.items), how.depth)
-        trial = _trial(index, left, HeldOutClicks.of(log, split), split, vectors if handicaps else None, how)
+        trial = _trial(index, left, HeldOutClicks.of(log, split), split, vectors if clicked_margins else None, how)
     return JpqRun(
         index, lessons, how, marked=marked,
-        shares=shares, handicaps=handicaps, trial=trial, vectors=vectors,
+        click_loss_weights=click_loss_weights, clicked_margins=clicked_margins, trial=trial, vectors=vectors,
         checkpoint=None if checkpoint is None else _folder(Path(checkpoint)), watch=watch, side=side,
     )  # fmt: skip
 
@@ -301,43 +307,47 @@ def _item_pieces(clicks: Any, base: Dense) -> Iterable[str]:
 
 
 def _settings(
-    share: float | str, log: ClickLog | None, teacher: Retriever | None, given: dict[str, Any]
+    click_loss_weight: float | str, log: ClickLog | None, teacher: Retriever | None, given: dict[str, Any]
 ) -> JpqSettings:
     """Check that the share fits what there is to learn from, and make settings of it."""
     if log is None or teacher is None:
         if log is None and teacher is None:
             raise InputError("`teacher` must be given where there are no clicks. Got None.")
         possible = 0.0 if log is None else 1.0
-        if share not in (AUTO, possible):
+        if click_loss_weight not in (AUTO, possible):
             missing = "clicks" if log is None else "a teacher"
             advice = "give `clicks`" if log is None else "give `teacher`, such as the uncompressed retriever"
-            raise InputError(f"`share` must be {possible:g} without {missing}. Got {share!r}: {advice}.")
-        share = possible
-    if isinstance(share, str) and share != AUTO:
-        raise InputError(f'`share` must be a number or "auto". Got {share!r}.')
-    return JpqSettings(share=0.5 if isinstance(share, str) else share, **given)
+            raise InputError(
+                f"`click_loss_weight` must be {possible:g} without {missing}. Got {click_loss_weight!r}: {advice}."
+            )
+        click_loss_weight = possible
+    if isinstance(click_loss_weight, str) and click_loss_weight != AUTO:
+        raise InputError(f'`click_loss_weight` must be a number or "auto". Got {click_loss_weight!r}.')
+    return JpqSettings(click_loss_weight=0.5 if isinstance(click_loss_weight, str) else click_loss_weight, **given)
 
 
-def _with_recodings(given: dict[str, Any], index: PqIndex, log: ClickLog | None) -> dict[str, Any]:
-    """Return settings with a number of recodings: "auto" is for short codes, clicks, and the whole method."""
-    if given["recodings"] != AUTO:
+def _with_reassignments(given: dict[str, Any], index: PqIndex, log: ClickLog | None) -> dict[str, Any]:
+    """Return settings with a number of reassignments: "auto" is for short codes, clicks, and the whole method."""
+    if given["reassignments"] != AUTO:
         return given
-    follow = index.bytes <= SHORT and log is not None and given.get("stage", STAGES[-1]) == STAGES[-1]
-    return given | {"recodings": RECODINGS if follow else 0}
+    follow = index.bytes <= MAX_SHORT_CODE_BYTES and log is not None and given.get("stage", STAGES[-1]) == STAGES[-1]
+    return given | {"reassignments": DEFAULT_REASSIGNMENTS if follow else 0}
 
 
-def _with_handicap(
-    settings: JpqSettings, handicap: float | str, log: ClickLog | None, vectors: Any, *, chosen: bool
+def _with_clicked_margin(
+    settings: JpqSettings, clicked_margin: float | str, log: ClickLog | None, vectors: Any, *, chosen: bool
 ) -> tuple[JpqSettings, tuple[float, ...]]:
-    """Return the settings with a handicap, and those to choose from; none where nobody needs one."""
+    """Return the settings with a clicked margin, and those to choose from; none where it is not needed."""
     clicked = None if log is None or vectors is None else log.clicked
-    if handicap == AUTO:
-        return settings, HANDICAPS if chosen and clicked is not None and not clicked.all() else ()
-    number: Any = handicap  # what is no number, the settings refuse
-    settings = replace(settings, handicap=number)
-    if clicked is None and settings.handicap > 0:
-        raise InputError(f"`handicap` must be 0 without clicks and a teacher with vectors. Got {handicap!r}.")
-    return settings, (settings.handicap,) if settings.handicap > 0 else ()
+    if clicked_margin == AUTO:
+        return settings, CLICKED_MARGINS if chosen and clicked is not None and not clicked.all() else ()
+    number: Any = clicked_margin  # what is no number, the settings refuse
+    settings = replace(settings, clicked_margin=number)
+    if clicked is None and settings.clicked_margin > 0:
+        raise InputError(
+            f"`clicked_margin` must be 0 without clicks and a teacher with vectors. Got {clicked_margin!r}."
+        )
+    return settings, (settings.clicked_margin,) if settings.clicked_margin > 0 else ()
 
 
 def _trial(

@@ -48,7 +48,7 @@ def seen_of_clicked(training: JpqTraining) -> Seen:
 
 
 def _seen_by(training: JpqTraining, numbers: Int64Array, clicked: NDArray[np.bool_]) -> Seen:
-    """Return the same by some queries, and by as many imagined ones as a step has beside them."""
+    """Return the same by some queries, and by as many synthetic ones as a step has beside them."""
     pick = np.random.default_rng([training.settings.seed, 2, training.steps_done, int(numbers[0])])
     asked, parts = training.losses(numbers, training.looked_at(numbers), pick)
     pairs = [_pairs(training, asked, part, clicked) for part in parts]
@@ -93,7 +93,7 @@ class LossPart(NamedTuple):
 class JpqTraining(Training):
     """Trains an adapter on query vectors together with the centroids of coded items.
 
-    Codes stay as they are, unless `JpqSettings.recodings` lets those of clicked items follow.
+    Codes stay as they are, unless `JpqSettings.reassignments` lets those of clicked items follow.
 
     Parameters
     ----------
@@ -109,7 +109,7 @@ class JpqTraining(Training):
     teacher : Teacher, optional
         Whom to imitate on the same queries.
     vectors : float32 array, items × dimensions, optional
-        Uncompressed items, for imagined queries, which are less true without them, and for the stage "negatives".
+        Uncompressed items, for synthetic queries, which are less true without them, and for the stage "negatives".
     """
 
     def __init__(
@@ -130,7 +130,7 @@ class JpqTraining(Training):
         self._check(index, relevant, vectors)
         self.scores = CodeScores.of_index(index)
         self.original = None if vectors is None else VectorScores(widened(vectors, self.marked), self.scores)
-        self.imagined = self._imagined(index, vectors)
+        self.synthetic_queries = self._synthetic(index, vectors)
         self.adapter = AdamW(self.scores.adapter, rate=settings.adapter_rate, decay=settings.decay)
         self.centroids = AdamW(self.scores.centroids, rate=settings.centroid_rate, decay=settings.decay)
         self.spread = self._spread()
@@ -138,7 +138,7 @@ class JpqTraining(Training):
         self._mark_length = mark_length(index) if self.marked else 1.0
 
     def _begin_epoch(self, number: int) -> None:
-        if 0 < number <= self.settings.recodings:
+        if 0 < number <= self.settings.reassignments:
             self.recode()
 
     def step(self, numbers: Int64Array) -> float:
@@ -186,24 +186,24 @@ class JpqTraining(Training):
         asked = self.scores.asked(rows)
         most = max(1, min(self.settings.negatives, self.scores.items - relevant.items.shape[1]))
         negatives = live_search(self.scores, asked, most, but=relevant.items)
-        share = self.settings.click_share
+        click_loss_weight = self.settings.stage_click_loss_weight
         parts: list[LossPart] = []
-        if share > 0:
-            parts.append(self._clicks(asked, relevant, negatives, share))
-        if share < 1:
-            parts.append(self._distilled(numbers, asked, relevant, negatives, 1 - share))
+        if click_loss_weight > 0:
+            parts.append(self._clicks(asked, relevant, negatives, click_loss_weight))
+        if click_loss_weight < 1:
+            parts.append(self._distilled(numbers, asked, relevant, negatives, 1 - click_loss_weight))
         return asked, parts
 
-    def best(self, rows: Float32Array, k: int, *, handicap: float = 0.0) -> Int32Array:
+    def best(self, rows: Float32Array, k: int, *, clicked_margin: float = 0.0) -> Int32Array:
         """Return the best items of queries with the adapter and the centroids as they are, marked ones held back."""
         nothing, asked = np.full((len(rows), 1), -1, np.int32), widened(rows[:, : self.dim], self.marked)
-        if handicap:
-            asked[:, self.dim :] = self.mark_weight(handicap)
+        if clicked_margin:
+            asked[:, self.dim :] = self.mark_weight(clicked_margin)
         return live_search(self.scores, self.scores.asked(asked), min(k, self.scores.items), but=nothing)
 
-    def mark_weight(self, handicap: float) -> float:
+    def mark_weight(self, clicked_margin: float) -> float:
         """Return what a query holds in the dimension of marks, so that marked items must be better by so much."""
-        return -handicap * self.spread / self._mark_length
+        return -clicked_margin * self.spread / self._mark_length
 
     def asked_rows(self, rows: Float32Array, texts: Sequence[str]) -> Float32Array:
         """Return the vectors of queries that are not trained on, before the adapter: as the base encoder gave them."""
@@ -219,7 +219,7 @@ class JpqTraining(Training):
         for name, moved in self._moved().items():
             arrays[name] = moved.parameters
             arrays |= {f"{name}_{moment}": values for moment, values in moved.state().items()}
-        if self.settings.recodings:
+        if self.settings.reassignments:
             arrays["codes"] = self.scores.codes.astype(np.float32)
         return {name: values.reshape(-1).copy() for name, values in arrays.items()}
 
@@ -231,7 +231,7 @@ class JpqTraining(Training):
             moments = [state.array(f"{name}_{moment}", shape) for moment in moved.state()]
             moved.resume(state.steps, *moments)
         self.steps_done = state.steps
-        if self.settings.recodings:
+        if self.settings.reassignments:
             self._take_codes(self._kept_codes(state))
 
     def _kept_codes(self, state: TrainingState) -> NDArray[np.uint8]:
@@ -264,30 +264,41 @@ class JpqTraining(Training):
     def _batch(
         self, numbers: Int64Array, rows: Float32Array, pick: np.random.Generator
     ) -> tuple[Float32Array, Positives]:
-        """Return these queries and their clicks: real ones first, imagined ones after them."""
+        """Return these queries and their clicks: real ones first, synthetic ones after them."""
         relevant = self.relevant.take(numbers).narrowed()
-        if self.imagined is None:
+        if self.synthetic_queries is None:
             return widened(rows, self.marked), relevant
-        drawn, about = self.imagined.draw(round(self.settings.imagined * len(numbers)), pick)
+        drawn, about = self.synthetic_queries.draw(round(self.settings.synthetic_queries * len(numbers)), pick)
         items = np.full((len(drawn), relevant.items.shape[1]), -1, np.int32)
         weights = np.zeros(items.shape, np.float32)
         items[:, 0], weights[:, 0] = about, 1
         both = Positives(np.concatenate([relevant.items, items]), np.concatenate([relevant.weights, weights]))
         return widened(np.concatenate([rows, drawn]), self.marked), both
 
-    def _clicks(self, asked: QueryTables, relevant: Positives, negatives: Int32Array, share: float) -> LossPart:
+    def _clicks(self, asked: QueryTables, relevant: Positives, negatives: Int32Array, weight: float) -> LossPart:
         items = np.concatenate([np.maximum(relevant.items, 0), negatives], axis=1)
         scores, width = self.scale * self.learned.of(asked, items).astype(np.float64), relevant.items.shape[1]
         found = in_pieces(LOSSES[self.settings.loss], scores[:, :width], scores[:, width:], relevant.weights)
         by_score = np.concatenate([found.relevant, found.others], axis=1)
-        return LossPart(share * found.loss, items, share * self.scale * by_score, share, len(items))
+        return LossPart(
+            weight * found.loss,
+            items,
+            weight * self.scale * by_score,
+            weight,
+            len(items),
+        )
 
     def _distilled(
-        self, numbers: Int64Array, asked: QueryTables, relevant: Positives, negatives: Int32Array, share: float
+        self,
+        numbers: Int64Array,
+        asked: QueryTables,
+        relevant: Positives,
+        negatives: Int32Array,
+        weight: float,
     ) -> LossPart:
         if self.teacher is None:
             raise InputError("`teacher` must be given where distillation has a share. Got None.")
-        real = len(numbers)  # nobody asks the teacher for imagined queries
+        real = len(numbers)  # nobody asks the teacher for synthetic queries
         mine = negatives[:real, : self.settings.depth]
         items, listed = union(relevant.items[:real], mine, self.teacher.best[numbers])
         wanted = self.teacher.scores(numbers, items, listed) * (self.settings.sharpness / self.teacher.spread)
@@ -295,11 +306,11 @@ class JpqTraining(Training):
         given = self.scale * self.scores.of(asked.head(real), items)
         loss, by_score = distillation(given, wanted, listed)
         padding = ((0, len(negatives) - real), (0, 0))
-        by_score = np.pad(share * self.scale * by_score, padding)
-        return LossPart(share * loss, np.pad(items, padding), by_score, share, real)
+        by_score = np.pad(weight * self.scale * by_score, padding)
+        return LossPart(weight * loss, np.pad(items, padding), by_score, weight, real)
 
-    def _imagined(self, index: PqIndex, vectors: Float32Array | None) -> ImaginedQueries | None:
-        if not self.settings.imagined or not self.relevant.weights.any():
+    def _synthetic(self, index: PqIndex, vectors: Float32Array | None) -> ImaginedQueries | None:
+        if not self.settings.synthetic_queries or not self.relevant.weights.any():
             return None
         known = index.take(slice(None))[:, : self.dim] if vectors is None else vectors
         return ImaginedQueries(np.asarray(known, np.float32), self.rows[:, : self.dim], self.relevant)
@@ -313,17 +324,19 @@ class JpqTraining(Training):
         return spread if spread > 0 else 1.0
 
     def _check(self, index: PqIndex, relevant: Positives | None, vectors: Float32Array | None) -> None:
-        share = self.settings.click_share
+        click_loss_weight = self.settings.stage_click_loss_weight
         if not 0 <= index.dim - self.dim <= 1:
             raise InputError(f"`rows` must have {index.dim} columns, or one less for marks. Got {self.dim}.")
         if not len(self.rows):
             raise InputError("`queries` must be there to train on. Got none.")
-        if share > 0 and relevant is None:
-            raise InputError(f"`share` must be 0 without clicks. Got {share!r}.")
-        if self.settings.recodings and relevant is None:
-            raise InputError(f"`recodings` must be 0 without clicks. Got {self.settings.recodings}.")
-        if share < 1 and self.teacher is None:
-            raise InputError(f"`share` must be 1 without a teacher. Got {share!r}: give `teacher`.")
+        if click_loss_weight > 0 and relevant is None:
+            raise InputError(f"`click_loss_weight` must be 0 without clicks. Got {click_loss_weight!r}.")
+        if self.settings.reassignments and relevant is None:
+            raise InputError(f"`reassignments` must be 0 without clicks. Got {self.settings.reassignments}.")
+        if click_loss_weight < 1 and self.teacher is None:
+            raise InputError(
+                f"`click_loss_weight` must be 1 without a teacher. Got {click_loss_weight!r}: give `teacher`."
+            )
         if self.settings.stage == "negatives" and vectors is None:
             raise InputError('`vectors` must be given for the stage "negatives". Got None.')
 
@@ -381,7 +394,7 @@ class ModelTraining(JpqTraining):
     ) -> Float32Array:
         by_centroid, by_row = self.learned.row_gradients(asked, items, by_score)
         clipped([by_centroid], self.settings.clip)
-        self.model.step(by_row[:real, : self.dim], factor=factor)  # imagined queries have no text
+        self.model.step(by_row[:real, : self.dim], factor=factor)  # synthetic queries have no text
         return by_centroid
 
     def _moved(self) -> dict[str, AdamW]:

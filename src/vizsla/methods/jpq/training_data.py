@@ -18,7 +18,7 @@ from vizsla.core.strings import Strings
 from vizsla.errors import InputError
 from vizsla.indexes.flat import FlatIndex
 from vizsla.indexes.pq.pq_index import PqIndex
-from vizsla.learning.clicks import UNIT, ClickLog
+from vizsla.learning.clicks import WEIGHT_UNITS, ClickLog
 from vizsla.learning.data import Positives
 from vizsla.learning.distillation import Teacher
 from vizsla.learning.matrices import says, unit_rows
@@ -26,8 +26,8 @@ from vizsla.learning.splits import LogSplit
 from vizsla.methods.jpq.trainer import JpqTraining
 from vizsla.typing import Float32Array, Float64Array, Int32Array
 
-BATCH = 256
-DEPTH = 10
+QUERIES_PER_BATCH = 256
+MEASURED_DEPTH = 10
 MEASURE = "MRR@10"
 
 
@@ -57,19 +57,21 @@ class HeldOutClicks(NamedTuple):
         relevant, texts = relevant_of(log).take(split.held), log.take_queries(split.held)
         return cls(log.vectors[split.held], relevant, split.is_cold, texts)
 
-    def measured(self, training: JpqTraining, handicaps: Sequence[float] = (0.0,)) -> list[Float64Array]:
-        """Return each query's reciprocal rank with query side and centroids as they are, for every handicap."""
+    def measured(self, training: JpqTraining, clicked_margins: Sequence[float] = (0.0,)) -> list[Float64Array]:
+        """Return each query's reciprocal rank with query side and centroids as they are, for every clicked margin."""
         rows = training.asked_rows(self.rows, self.texts)
-        return [self.ranks(partial(_found, training, rows, handicap)) for handicap in handicaps]
+        return [self.ranks(partial(_found, training, rows, clicked_margin)) for clicked_margin in clicked_margins]
 
     def uncompressed(self, vectors: Float32Array) -> Float64Array:
         """Return each query's reciprocal rank where items are whole vectors."""
         index = FlatIndex.build(vectors)
-        return self.ranks(lambda part: _rows_of(index.search(self.rows[part], DEPTH)))
+        return self.ranks(lambda part: _rows_of(index.search(self.rows[part], MEASURED_DEPTH)))
 
     def ranks(self, best: Callable[[slice], Int32Array]) -> Float64Array:
         """Return each query's reciprocal rank, given what finds the best items of some of them."""
-        parts = [self._ranks(best, slice(at, at + BATCH)) for at in range(0, len(self.rows), BATCH)]
+        parts = [
+            self._ranks(best, slice(at, at + QUERIES_PER_BATCH)) for at in range(0, len(self.rows), QUERIES_PER_BATCH)
+        ]
         return np.concatenate(parts) if parts else np.zeros(0)
 
     def _ranks(self, best: Callable[[slice], Int32Array], part: slice) -> Float64Array:
@@ -77,8 +79,8 @@ class HeldOutClicks(NamedTuple):
         return np.where(hits.any(axis=1), 1 / (1 + hits.argmax(axis=1)), 0.0)
 
 
-def _found(training: JpqTraining, rows: Float32Array, handicap: float, part: slice) -> Int32Array:
-    return training.best(rows[part], DEPTH, handicap=handicap)
+def _found(training: JpqTraining, rows: Float32Array, clicked_margin: float, part: slice) -> Int32Array:
+    return training.best(rows[part], MEASURED_DEPTH, clicked_margin=clicked_margin)
 
 
 def _rows_of(found: Candidates) -> Int32Array:
@@ -222,5 +224,5 @@ def lost_clicks(log: ClickLog, split: LogSplit, items: Strings) -> list[tuple[st
     own = log.queries.find_all(split.train.queries) if len(split.train) else np.zeros(0, np.int64)
     kept = own[split.train.rows] * log.width + split.train.items if len(own) else own
     lost = ~np.isin(log.rows * log.width + log.items, kept)
-    texts, weights = log.take_queries(log.rows[lost]), (log.units[lost] / UNIT).tolist()
+    texts, weights = log.take_queries(log.rows[lost]), (log.units[lost] / WEIGHT_UNITS).tolist()
     return list(zip(texts, items.take(log.items[lost]), weights, strict=True))

@@ -19,10 +19,10 @@ from vizsla.learning.matrices import Rows, divided, is_sparse, lengths_of, widen
 from vizsla.methods.pefa.options import XsSettings
 from vizsla.typing import Float32Array, Float64Array, Int32Array, Int64Array
 
-STEP = 2**28
+FIXED_POINT_SCALE = 2**28
 """A vector's numbers are rounded to 1 / STEP and added as whole numbers: exact, so the order cannot matter."""
-MOST = 2**62
-COLUMNS = 64
+MAX_FIXED_POINT_SUM = 2**62
+COLUMNS_PER_BLOCK = 64
 
 
 def click_vectors(
@@ -42,8 +42,9 @@ def click_vectors(
     """
     by_item = log.matrix.T.tocsr()[items]
     totals = by_item.sum(axis=1) if by_item.nnz else np.zeros(len(items), np.int64)
-    if len(totals) and int(np.max(totals)) > MOST // STEP:
-        raise InputError(f"The clicks of an item must weigh less than {MOST // STEP // 1024} in all. Got more.")
+    if len(totals) and int(np.max(totals)) > MAX_FIXED_POINT_SUM // FIXED_POINT_SCALE:
+        most = MAX_FIXED_POINT_SUM // FIXED_POINT_SCALE // 1024
+        raise InputError(f"The clicks of an item must weigh less than {most} in all. Got more.")
     sums: Rows = _sparse_sums(by_item, log.vectors) if is_sparse(log.vectors) else _sums(by_item, log.vectors)
     if weights is not None:
         sums = sums.multiply(weights[None, :]).tocsr() if is_sparse(sums) else sums * weights
@@ -53,15 +54,17 @@ def click_vectors(
 
 def _sums(by_item: Any, vectors: Float32Array) -> NDArray[np.float64]:
     sums = np.empty((by_item.shape[0], vectors.shape[1]), np.float64)
-    for start in range(0, vectors.shape[1], COLUMNS):
-        part = np.rint(vectors[:, start : start + COLUMNS].astype(np.float64) * STEP).astype(np.int64)
-        sums[:, start : start + COLUMNS] = by_item @ part
+    for start in range(0, vectors.shape[1], COLUMNS_PER_BLOCK):
+        part = np.rint(vectors[:, start : start + COLUMNS_PER_BLOCK].astype(np.float64) * FIXED_POINT_SCALE).astype(
+            np.int64
+        )
+        sums[:, start : start + COLUMNS_PER_BLOCK] = by_item @ part
     return sums
 
 
 def _sparse_sums(by_item: Any, vectors: Rows) -> Rows:
     whole = vectors.astype(np.float64)
-    whole.data = np.rint(whole.data * STEP)
+    whole.data = np.rint(whole.data * FIXED_POINT_SCALE)
     sums = (by_item @ whole.astype(np.int64)).tocsr()
     sums.sort_indices()
     return sums.astype(np.float64)
@@ -172,8 +175,8 @@ class BlendSquares(NamedTuple):
         return np.where(squares > 0, np.sqrt(np.maximum(squares, 0)), 1.0).astype(np.float32)
 
 
-SAMPLE = 20_000
-FEW = 2000
+MAX_ROWS_SAMPLED = 20_000
+MAX_PAIRED_SAMPLES = 2000
 Moments = tuple[NDArray[np.float64], NDArray[np.float64]]
 
 
@@ -211,8 +214,8 @@ def calibrate(base: Rows, clicks: Rows, queries: Rows) -> KnnCalibration:
 
 def _sparse(base: Rows, clicks: Rows, queries: Rows) -> KnnCalibration:
     """Match the spread only: an inverted list cannot hold a shift, which would put every item into every answer."""
-    few = queries[:: -(-queries.shape[0] // FEW) or 1]
-    step = -(-base.shape[0] // FEW) or 1
+    few = queries[:: -(-queries.shape[0] // MAX_PAIRED_SAMPLES) or 1]
+    step = -(-base.shape[0] // MAX_PAIRED_SAMPLES) or 1
     spreads = [_spread(few @ rows[::step].T) for rows in (base, clicks)]
     return KnnCalibration(_short(spreads[0] / spreads[1] if spreads[1] > 0 else 1.0), 0.0, _short(spreads[0]))
 
@@ -223,7 +226,7 @@ def _spread(scores: Rows) -> float:
 
 
 def _moments(rows: Float32Array) -> Moments:
-    step = -(-len(rows) // SAMPLE) or 1
+    step = -(-len(rows) // MAX_ROWS_SAMPLED) or 1
     sample: NDArray[np.float64] = rows[::step].astype(np.float64)
     count = max(1, len(sample))
     return sample.sum(axis=0) / count, sample.T @ sample / count

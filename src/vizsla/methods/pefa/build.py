@@ -29,7 +29,7 @@ from vizsla.methods.pefa.selection import (
     AUTO,
     ITEM_WEIGHTS,
     MARGINS,
-    NEAR,
+    NEAR_POWERS,
     NEIGHBORS,
     THRESHOLDS,
     XL_WEIGHTS,
@@ -44,7 +44,7 @@ from vizsla.methods.pefa.selection import (
     trials_xs,
     warn_too_few,
 )
-from vizsla.methods.pefa.xl import DEPTH, PefaXl, query_index
+from vizsla.methods.pefa.xl import DEFAULT_BASE_DEPTH, PefaXl, query_index
 from vizsla.methods.pefa.xs import PefaXs
 
 
@@ -170,14 +170,14 @@ def _built(
     return PefaXs.build(base, log, settings_of(trial, calibration_of(vectors, log, weights)), choice=choice)
 
 
-SAMPLE = 200
-NARROW = 40
+MAX_QUERIES_SAMPLED = 200
+MIN_EF = 40
 """The narrowest view of a graph of past queries.
 
 On tldr a view of 40 finds .994 of the nearest 8 and .987 of the nearest 32, one of 64 .998 and .995; MRR@10 of seen
 items with 32 neighbors is .348 with either.
 """
-HALF = "float16"
+HALF_PRECISION = "float16"
 
 
 @builds("pefa", data="clicks", variant="xl")
@@ -193,7 +193,7 @@ def pefa_xl(
     near: float | str = AUTO,
     scale: float | str = AUTO,
     threshold: float | str = AUTO,
-    depth: int = DEPTH,
+    depth: int = DEFAULT_BASE_DEPTH,
     index: str = AUTO,
     half_life: float | str | None = None,
     cold: float = COLD_SHARE,
@@ -261,7 +261,7 @@ def pefa_xl(
     trials = [
         XlSettings(w, k, how, n, worth, least)
         for how in (AGGREGATES if votes == AUTO else (votes,))
-        for n in (NEAR if near == AUTO else (number_of("near", near),))
+        for n in (NEAR_POWERS if near == AUTO else (number_of("near", near),))
         for k in _neighbors(neighbors, how)
         for least in (THRESHOLDS if threshold == AUTO else (number_of("threshold", threshold),))
         for w in (XL_WEIGHTS if weight == AUTO else (number_of("weight", weight),))
@@ -291,9 +291,9 @@ def _like(base: Retriever, neighbors: int) -> tuple[str, dict[str, Any]]:
     options = dict(index.options)
     if "ef" in options:
         # A few voters are sought, not a hundred items: a narrower view finds them.
-        options["ef"] = min(options["ef"], max(NARROW, 5 * neighbors // 4))
+        options["ef"] = min(options["ef"], max(MIN_EF, 5 * neighbors // 4))
         # A walk waits for memory, and past queries often outnumber items: half the bytes, and the same neighbors.
-        options["storage"] = HALF if options["storage"] == "float32" else options["storage"]
+        options["storage"] = HALF_PRECISION if options["storage"] == "float32" else options["storage"]
     return index.kind, options
 
 
@@ -308,8 +308,8 @@ def default_scale(base: Retriever, log: ClickLog) -> float:
     """Return the spread of the base's best scores by that of past queries' similarities among themselves."""
     if base.scale == "inner product" or not len(log):
         return 1.0
-    chosen = np.arange(len(log))[:: max(1, len(log) // SAMPLE)]
-    found = base._search(Queries(log.take_queries(chosen)), DEPTH, None, 1)
+    chosen = np.arange(len(log))[:: max(1, len(log) // MAX_QUERIES_SAMPLED)]
+    found = base._search(Queries(log.take_queries(chosen)), DEFAULT_BASE_DEPTH, None, 1)
     bounds, scores = found.offsets.tolist(), found._required_scores()
     parts = (scores[start:end] for start, end in pairwise(bounds))
     lists = [

@@ -9,7 +9,7 @@ import numpy as np
 
 from vizsla.core.validation import COUNT, FROM_0, SHARE, NumberRange, check_numbers
 from vizsla.errors import InputError, check_choice
-from vizsla.learning.clicks import UNIT, ClickLog
+from vizsla.learning.clicks import WEIGHT_UNITS, ClickLog
 
 if TYPE_CHECKING:
     from vizsla.core.strings import Strings
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 ITEM_WEIGHT = 0.3
 """How much of its item a past query's vector takes on where nothing is chosen, and where choosing begins."""
 
-LONGEST = 1000
+MAX_VECTOR_LENGTH = 1000
 
 XS_RANGES = {
     "weight": SHARE,
     "item_weight": SHARE,
     "scale": FROM_0,
     "shift": NumberRange(),
-    "length": NumberRange(0, LONGEST, above=True, optional=True),
+    "length": NumberRange(0, MAX_VECTOR_LENGTH, above=True, optional=True),
     "margin": NumberRange(optional=True),
 }
 
@@ -179,8 +179,10 @@ def clicks_elsewhere(log: ClickLog, items: Strings, dataset: Dataset) -> list[tu
         kept = np.zeros(len(pairs), np.int64)
         places = order[np.minimum(np.searchsorted(pairs, known, sorter=order), max(len(pairs) - 1, 0))]
         own = pairs[places] == known
-        np.add.at(kept, places[own], np.rint(clicks.data[there][own].astype(np.float64) * UNIT).astype(np.int64))
+        np.add.at(
+            kept, places[own], np.rint(clicks.data[there][own].astype(np.float64) * WEIGHT_UNITS).astype(np.int64)
+        )
         units = np.maximum(log.units - kept, 0)
     lost = units > 0
-    names, weights = items.take(log.items[lost]), (units[lost] / UNIT).tolist()
+    names, weights = items.take(log.items[lost]), (units[lost] / WEIGHT_UNITS).tolist()
     return list(zip(log.take_queries(log.rows[lost]), names, weights, strict=True))

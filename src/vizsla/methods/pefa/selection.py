@@ -49,8 +49,8 @@ MARGINS = (0.5, 0.75, 1.0, 1.25, 1.5, 1.75, 2.0)
 ITEM_WEIGHTS = (0.0, 0.15, 0.3, 0.45, 0.6)
 NEAR_ITEMS = 100
 """Candidates taken from each part: who is in none of them is not among the best ten of any blend."""
-LARGEST = 1 << 24
-LOWEST = np.float32(-1e30)
+MAX_SCORES_PER_BATCH = 1 << 24
+NO_SCORE = np.float32(-1e30)
 """Stands for no score; unlike infinity it survives a weight of 0."""
 MEASURE = "MRR@10"
 
@@ -172,12 +172,12 @@ def _parts(
     squares, queries, wanted = BlendSquares.of(base, clicks), log.vectors[split.held], log.matrix[split.held]
     if index is not None:
         both = [index, InvertedIndex.build(clicks)]
-        scores, relevant, numbers = near_sparse(queries, wanted, both, near=NEAR_ITEMS, lowest=LOWEST)
+        scores, relevant, numbers = near_sparse(queries, wanted, both, near=NEAR_ITEMS, lowest=NO_SCORE)
         # Past queries do not score alone over sparse rows, so nobody reads the third.
         is_clicked = clicked[numbers] & (numbers >= 0)
         return _Parts(scores[0], scores[1], scores[0], numbers, is_clicked, relevant, found, squares)
     by_item = split.train.matrix.tocsc()
-    size = max(1, LARGEST // max(1, base.shape[0] + len(split.train.items)))
+    size = max(1, MAX_SCORES_PER_BATCH // max(1, base.shape[0] + len(split.train.items)))
     blocks = [
         _block(queries[at : at + size], wanted[at : at + size], base, clicks, by_item, split.train)
         for at in range(0, len(split.held), size)
@@ -204,12 +204,12 @@ def _block(queries: Rows, wanted: Any, base: Rows, clicks: Rows, by_item: Any, t
     twice = np.zeros(numbers.shape, np.bool_)
     twice[:, 1:] = numbers[:, 1:] == numbers[:, :-1]
     relevant = np.take_along_axis(wanted.toarray(), numbers, axis=1) > 0
-    rows = [np.where(twice, LOWEST, np.take_along_axis(part, numbers, axis=1)) for part in parts]
+    rows = [np.where(twice, NO_SCORE, np.take_along_axis(part, numbers, axis=1)) for part in parts]
     return [*rows, relevant & ~twice, np.where(twice, -1, numbers)]
 
 
 def _best_queries(queries: Rows, by_item: Any, train: ClickLog, items: int) -> Float32Array:
-    best = np.full((queries.shape[0], items), LOWEST, np.float32)
+    best = np.full((queries.shape[0], items), NO_SCORE, np.float32)
     owners = np.flatnonzero(np.diff(by_item.indptr))
     if len(owners):
         similar = products(queries, train.vectors)[:, by_item.indices]
@@ -218,7 +218,7 @@ def _best_queries(queries: Rows, by_item: Any, train: ClickLog, items: int) -> F
 
 
 def _padded(rows: Float32Array, width: int) -> Float32Array:
-    fill = LOWEST if rows.dtype == np.float32 else -1
+    fill = NO_SCORE if rows.dtype == np.float32 else -1
     padded = np.full((len(rows), width), 0 if rows.dtype == np.bool_ else fill, rows.dtype)
     padded[:, : rows.shape[1]] = rows
     return padded
@@ -226,7 +226,7 @@ def _padded(rows: Float32Array, width: int) -> Float32Array:
 
 XL_WEIGHTS = (1.0, 0.9, 0.8, 0.7, 0.5, 0.3, 0.1)
 NEIGHBORS = (8, 16, 32)
-NEAR = (0.0, 0.3, 0.5)
+NEAR_POWERS = (0.0, 0.3, 0.5)
 THRESHOLDS = (0.0, 0.03, 0.06, 0.12, 0.25)
 BASE_DEPTH = 100
 

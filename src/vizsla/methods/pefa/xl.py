@@ -13,7 +13,7 @@ from vizsla._internal.terminal import abbreviate
 from vizsla.base.encoder import Encoder
 from vizsla.base.queries import Queries
 from vizsla.base.retriever import Retriever
-from vizsla.compose.updates import Memo, add_items, known_ids, readable_twice, remove_items
+from vizsla.compose.updates import Memo, add_items, readable_twice, remove_items
 from vizsla.core.candidates import Candidates, PairScores, Stats
 from vizsla.core.explanation import Explanation
 from vizsla.core.strings import Strings
@@ -28,6 +28,7 @@ from vizsla.learning.clicks import ClickLog
 from vizsla.learning.matrices import divided, lengths_of
 from vizsla.learning.selection import Choice
 from vizsla.methods.pefa.options import XlSettings, clicks_elsewhere
+from vizsla.text.highlights import Highlighter
 from vizsla.typing import Float32Array, Float64Array, Int32Array, Int64Array
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ class VoteCounter:
         return Votes(*map(np.frombuffer, arrays, (np.int64, np.int32, np.float64)))
 
 
-DEPTH = 100
+DEFAULT_BASE_DEPTH = 100
 
 
 class PefaXl(Retriever):
@@ -113,7 +114,7 @@ class PefaXl(Retriever):
         settings: XlSettings,
         index: DenseIndex | None,
         *,
-        depth: int = DEPTH,
+        depth: int = DEFAULT_BASE_DEPTH,
         choice: Choice | None = None,
     ):
         self.base, self.encoder, self.log, self.settings, self.index = base, encoder, log, settings, index
@@ -167,10 +168,6 @@ class PefaXl(Retriever):
     def with_items(self, items: Mapping[str, str] | Iterable[Any]) -> PefaXl:
         """Return the retriever over more items, which have no clicks, if the base takes them; nothing is trained."""
         return self._with_items(readable_twice(items), {})
-
-    def without_items(self, ids: Iterable[str]) -> PefaXl:
-        """Return the retriever without these items and their clicks, if the base can let them go."""
-        return self._without_items(known_ids(ids, self.items), {})
 
     def _live_parts(self) -> Iterable[Any]:
         return (
@@ -230,6 +227,15 @@ class PefaXl(Retriever):
             index = query_index(kind, log, **options)
         made = PefaXl(base, self.encoder, log, self.settings, index, depth=self.depth, choice=self.choice)
         return self._kept(made)
+
+    def _steady_depth(self, filter: Filter | None) -> float:
+        return self.depth
+
+    def _ask_for(self, queries: Queries, item: str, text: str | None) -> bool:
+        return self.base._ask_for(queries, item, text)
+
+    def _highlighter(self, query: str) -> Highlighter | None:
+        return self.base._highlighter(query)
 
     def _search(self, queries: Queries, k: int, filter: Filter | None, threads: int) -> Candidates:
         votes, cost = self._votes(queries, filter, threads)

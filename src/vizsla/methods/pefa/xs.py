@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from vizsla._internal.terminal import abbreviate
 from vizsla.base.encoder import Encoder, Rows
-from vizsla.base.index_retriever import IndexRetriever, RowSpaceRetriever
+from vizsla.base.index_retriever import IndexRetriever, RowSpaceRetriever, query_of_item, weightiest
 from vizsla.base.queries import Queries
 from vizsla.base.recipe import refit
+from vizsla.compose.updates import Memo, add_items, readable_twice, remove_items
 from vizsla.core.candidates import Candidates
 from vizsla.core.explanation import Explanation
 from vizsla.core.sparse import SparseRows
@@ -22,7 +23,7 @@ from vizsla.indexes.dense_index import DenseIndex
 from vizsla.indexes.grouped import GroupedIndex
 from vizsla.indexes.inverted import InvertedIndex
 from vizsla.indexes.pq.pq_index import PqIndex
-from vizsla.learning.clicks import UNIT, ClickLog
+from vizsla.learning.clicks import WEIGHT_UNITS, ClickLog
 from vizsla.learning.selection import Choice
 from vizsla.methods.pefa.blending import (
     blended,
@@ -42,8 +43,8 @@ if TYPE_CHECKING:
     from vizsla.artifacts.writer import ArtifactWriter
     from vizsla.data.dataset import Dataset
 
-MOST_VOTES = 10
-LEFT_OUT = 1e-4
+MAX_VOTES_EXPLAINED = 10
+MIN_EXPLAINED_REST = 1e-4
 """Rounding is smaller; more is what a base that cuts its rows left out."""
 
 
@@ -72,7 +73,7 @@ def explain_xs(
     alone = _alone(score, own, similar, voters, log, settings, bool(np.any(row)))
     if alone is not None:
         return alone
-    shares = log.units[clicks] / UNIT
+    shares = log.units[clicks] / WEIGHT_UNITS
     total = shares @ log.vectors[voters].astype(np.float64)
     length = float(np.linalg.norm(total if weights is None else total * weights))
     factors = (length_factor, (1 - settings.weight) * settings.scale * length_factor / (length or 1.0))
@@ -115,11 +116,11 @@ def _shares(
             float(votes[at]),
             f"{log.queries[int(voters[at])]!r}: weight {weights[at]:g}, similarity {similar[at]:.4f}",
         )
-        for at in order[:MOST_VOTES]
+        for at in order[:MAX_VOTES_EXPLAINED]
     ]
-    if len(order) > MOST_VOTES:
-        others = float(votes[order[MOST_VOTES:]].sum())
-        parts.append(Explanation(others, f"{len(order) - MOST_VOTES} other past queries"))
+    if len(order) > MAX_VOTES_EXPLAINED:
+        others = float(votes[order[MAX_VOTES_EXPLAINED:]].sum())
+        parts.append(Explanation(others, f"{len(order) - MAX_VOTES_EXPLAINED} other past queries"))
     shift = (1 - settings.weight) * settings.shift if says else 0.0
     if shift:
         parts.append(Explanation(shift, "shift to the base's mean"))
@@ -127,7 +128,7 @@ def _shares(
     base = Explanation(factors[0] * settings.weight * own, f"base: {settings.weight:g} × {own:.4f}{longer}")
     clicks = Explanation(float(votes.sum()) + shift, f"clicks of {len(voters)} past queries", parts)
     left_out = score - base.score - clicks.score
-    if left_out < -LEFT_OUT * max(1.0, abs(score)):
+    if left_out < -MIN_EXPLAINED_REST * max(1.0, abs(score)):
         cut = Explanation(left_out, "what was cut off: rows hold only their heaviest entries")
         return Explanation(score, "base share and click share, less what was cut off", [base, clicks, cut])
     return Explanation(score, "base share and click share", [base, clicks])
@@ -203,6 +204,53 @@ class PefaXs(IndexRetriever):
         """Take clicks away again: adding and taking away leaves no trace."""
         return self._changed(clicks, -1)
 
+    @property
+    def takes_items(self) -> bool:
+        """Whether the base takes items, and the moved vectors are not coded."""
+        return self.base.takes_items and not isinstance(self._vectors, PqIndex)
+
+    def with_items(self, items: Mapping[str, str] | Iterable[Any]) -> PefaXs:
+        """Return the retriever over more items, which have no clicks, if the base takes them; all settings stay."""
+        return self._with_items(readable_twice(items), {})
+
+    def _with_items(self, items: Any, memo: Memo) -> PefaXs:
+        return self._over(add_items(self.base, items, memo))
+
+    def _without_items(self, ids: list[str], memo: Memo) -> PefaXs:
+        return self._over(remove_items(self.base, ids, memo))
+
+    def _over(self, base: Any) -> PefaXs:
+        """Return the same clicks over a base with other items; those on items that went are gone."""
+        if isinstance(self._vectors, PqIndex):
+            raise InputError("`items` must change before the vectors are coded. Got a change after: code anew.")
+        log = self.log.renumbered(base.items.find_all(self.items), len(base.items))
+        if base.encoder.sparse:  # the base may know other words now
+            log = log.encoded_by(grown_encode(base))
+        return self._kept(PefaXs.build(base, log, self.settings, choice=self.choice))
+
+    @property
+    def _vectors(self) -> Any:
+        return self.index.index if isinstance(self.index, GroupedIndex) else self.index
+
+    def _ask_for(self, queries: Queries, item: str, text: str | None) -> bool:
+        number = self.items.find(item)
+        if number < 0:
+            return text is not None
+        if isinstance(self.index, InvertedIndex):
+            weights = grown_column_weights(self.base, self.log)
+            own = np.ones(self.encoder.dim, np.float32) if weights is None else np.asarray(weights, np.float32)
+            row = query_of_item(SparseRows.of(self.index.to_csr()[np.array([number])]), own)
+            queries.seed(self.encoder, weightiest(row, own))
+        elif isinstance(self.index, GroupedIndex):
+            self._seed(queries, self.index.index.take(self.index.vectors_of(number)[:1]))
+        else:
+            self._seed(queries, self.index.take(np.array([number])))
+        return True
+
+    def _seed(self, queries: Queries, rows: Float32Array) -> None:
+        """Let a vector be the query, without the columns that were added to calibrate it."""
+        queries.seed(self.encoder, np.ascontiguousarray(rows[:, : self.encoder.dim], np.float32))
+
     def _live_parts(self) -> Iterable[Any]:
         return (
             self.base,
@@ -233,7 +281,7 @@ class PefaXs(IndexRetriever):
         log, touched = self.log.changed(clicks, self.items, grown_encode(self.base), sign=sign)
         if isinstance(self.index, InvertedIndex) or not self.settings.moves:  # lists are written anew in any case
             return self._kept(PefaXs.build(self.base, log, self.settings, choice=self.choice))
-        inner = self.index.index if isinstance(self.index, GroupedIndex) else self.index
+        inner = self._vectors
         if isinstance(inner, PqIndex):
             raise InputError("`clicks` must be added before the vectors are coded. Got some after: code anew.")
         vectors = np.array(inner.take(slice(0, len(self.items))), np.float32)

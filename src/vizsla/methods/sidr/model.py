@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from vizsla.artifacts.writer import ArtifactWriter
     from vizsla.data.dataset import Dataset
 
-PART = 256
+TEXTS_PER_BATCH = 256
 
 
 class Sidr(IndexRetriever):
@@ -98,7 +98,7 @@ def sidr(items: Any, encoder: SidrEncoder) -> Sidr:
     parts, texts = [], []
     for text in progress(stream, what="encoding"):
         texts.append(text)
-        if len(texts) == PART:
+        if len(texts) == TEXTS_PER_BATCH:
             parts.append(encoder.items(texts))
             texts = []
     parts.append(encoder.items(texts))

@@ -10,7 +10,7 @@ import numpy as np
 from vizsla.core.validation import validate_args
 from vizsla.encoders.sidr import SidrEncoder
 from vizsla.errors import InputError, check_positive
-from vizsla.export.checks import LOSS, QuantizationCheck, recall_of
+from vizsla.export.checks import MAX_RECALL_LOSS, QuantizationCheck, recall_of
 from vizsla.export.onnx import vocabulary_int8
 from vizsla.learning.clicks import ClickLog
 from vizsla.methods.tokens.model import TokenRetriever
@@ -18,7 +18,13 @@ from vizsla.methods.tokens.model import TokenRetriever
 
 @validate_args
 def quantize_sidr(
-    search: TokenRetriever, clicks: Any, *, queries: int = 500, depth: int = 10, most_loss: float = LOSS, seed: int = 0
+    search: TokenRetriever,
+    clicks: Any,
+    *,
+    queries: int = 500,
+    depth: int = 10,
+    most_loss: float = MAX_RECALL_LOSS,
+    seed: int = 0,
 ) -> tuple[TokenRetriever, QuantizationCheck]:
     """Return beta search with an int8 model if recall holds, or as it was; and the check that says which.
 

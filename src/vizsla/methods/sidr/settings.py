@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from vizsla.core.validation import COUNT, COUNT_FROM_0, COUNT_OR_NONE, FROM_0, SHARE, NumberRange, check_numbers
 
-RANGES = {
+SETTING_RANGES = {
     **dict.fromkeys(("epochs", "batch", "vectors", "wrong", "tokens", "served_epochs"), COUNT),
     **dict.fromkeys(("retrieved", "frozen_layers", "table_epochs", "masked_steps", "seed"), COUNT_FROM_0),
     **dict.fromkeys(("rate", "head_rate", "bias_rate", "teacher_share"), FROM_0),
@@ -110,4 +110,4 @@ class SidrSettings:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        check_numbers(self, RANGES)
+        check_numbers(self, SETTING_RANGES)

@@ -22,13 +22,13 @@ from vizsla.errors import InputError
 from vizsla.export.onnx import vocabulary_onnx
 from vizsla.learning.clicks import ClickLog
 from vizsla.learning.distillation import Teacher
-from vizsla.learning.loop import Watch
-from vizsla.learning.selection import Choice, choose, harmless
+from vizsla.learning.loop import TrainingLoop, Watch
+from vizsla.learning.selection import Choice, Choices, Judge, choose, harmless
 from vizsla.learning.torch_vocabulary import VocabularyModel, center, train_masked
 from vizsla.methods.sidr.settings import SidrSettings
 from vizsla.methods.sidr.trainer import MEASURE, SidrTraining, sidr_loop
 from vizsla.methods.sidr.training_data import (
-    PART,
+    QUERIES_PER_BATCH,
     HeldOutQueries,
     Prepared,
     SidrTrainingData,
@@ -39,10 +39,10 @@ from vizsla.methods.sidr.training_data import (
 from vizsla.methods.tokens.model import TokenRetriever
 from vizsla.typing import Int64Array
 
-ALONE, BESIDE_TOKENS = 0.1, 0.025
+ITEM_SCALE_ALONE, ITEM_SCALE_BESIDE_TOKENS = 0.1, 0.025
 """Where the scale of items' values begins: a token that an item says weighs about as much as in a list with norms; and
 what ranked held-out clicks best beside tokens, for values that had not learned to stand there."""
-SAMPLE = 200
+MAX_TEXTS_SAMPLED = 200
 """Queries and items from which the head's biases begin."""
 
 
@@ -52,7 +52,7 @@ def begun_model(
     """Return the model that learns; a head that the checkpoint lacks is made of its word embeddings."""
     model = VocabularyModel(
         folder, seed=settings.seed, dropout=settings.dropout, frozen_layers=settings.frozen_layers,
-        item_scale=BESIDE_TOKENS if settings.item_tokens else ALONE,
+        item_scale=ITEM_SCALE_BESIDE_TOKENS if settings.item_tokens else ITEM_SCALE_ALONE,
     )  # fmt: skip
     _check_model(model, base, settings)
     if model.has_head:
@@ -83,14 +83,14 @@ def _check_model(model: VocabularyModel, base: TokenRetriever, settings: SidrSet
 
 
 def _drawn(rng: np.random.Generator, texts: list[Any]) -> list[Any]:
-    return [texts[number] for number in rng.permutation(len(texts))[:SAMPLE].tolist()]
+    return [texts[number] for number in rng.permutation(len(texts))[:MAX_TEXTS_SAMPLED].tolist()]
 
 
-FACTORS = (0.0, 0.125, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 4.0)
+ITEM_SCALE_FACTORS = (0.0, 0.125, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 4.0)
 """What is tried, in units of the scale that was learned."""
-DEPTH = 20
+RERANKED_DEPTH = 20
 """How many items of each query are ranked anew."""
-MOST = 400
+MAX_HELD_OUT_QUERIES = 400
 """How many held-out queries are asked."""
 
 
@@ -112,13 +112,13 @@ def chosen_item_scale(
     seed : int
         Draws them.
     """
-    asked = held.some(MOST, seed)
+    asked = held.some(MAX_HELD_OUT_QUERIES, seed)
     rows = asked.weighted(model, lessons.held, tokens)
-    found = lessons.index.search(rows, DEPTH)
+    found = lessons.index.search(rows, RERANKED_DEPTH)
     pairs = found.row_numbers(), found.items.astype(np.int64)
     learned = _learned_scores(model, lessons, rows, pairs, tokens)
     scale, scores = float(model.item_scale.detach()), found._required_scores()
-    trials = [{"item_scale": factor * scale} for factor in FACTORS]
+    trials = [{"item_scale": factor * scale} for factor in ITEM_SCALE_FACTORS]
     measured = [
         asked.clicked.reciprocal_ranks(found, scores + np.float32(trial["item_scale"]) * learned) for trial in trials
     ]
@@ -142,9 +142,11 @@ def _learned_scores(
 
 def _vectors(model: VocabularyModel, lessons: SidrTrainingData, items: Int64Array, tokens: int) -> SparseRows:
     parts, width = [], lessons.asked.width
-    for start in progress(range(0, len(items), PART), what="choosing the items' scale"):
+    for start in progress(range(0, len(items), QUERIES_PER_BATCH), what="choosing the items' scale"):
         with model.no_gradients():
-            encoding = model.encode([lessons.items[number] for number in items[start : start + PART].tolist()])
+            encoding = model.encode(
+                [lessons.items[number] for number in items[start : start + QUERIES_PER_BATCH].tolist()]
+            )
         parts.append(sparsified(model.fixed_values(encoding, lessons.held), lessons.held, tokens, width))
     return SparseRows.stacked(parts, width)
 
@@ -199,8 +201,23 @@ def train_sidr(
     held = ready.held if chosen.semi_parametric else None  # beta search judges only what is trained for it
     guides = type(teacher).__name__, None if answers is None else len(answers)
     key = repr((training_key(base, clicked, learner, chosen), *guides))
-    sidr_loop(training, held, key=key, checkpoint=path, watch=watch).run()
-    return base.with_table(_encoder(base, clicked, learner, ready, chosen))
+    loop = sidr_loop(training, held, key=key, checkpoint=path, watch=watch)
+    loop.run()
+    scale = None
+    if chosen.item_tokens and ready.held is not None:
+        scale = chosen_item_scale(learner, ready.lessons, ready.held, tokens=chosen.tokens, seed=chosen.seed)
+    made = base.with_table(_encoder(base, clicked, learner, ready, chosen, scale))
+    made.report = Choices.of(epochs=None if held is None else chosen_epochs(loop, held), item_scale=scale)
+    return made
+
+
+def chosen_epochs(loop: TrainingLoop, held: HeldOutQueries) -> Choice:
+    """Return how many epochs the loop kept, and what held-out queries were found after each."""
+    values = [measured[0] for measured in loop.evaluations]
+    trials = [{"epochs": number} for number in range(len(values))]
+    judge = Judge.of_cold(held.cold, 0.5)  # as `HeldOutQueries.quality` weighs them
+    best = int(np.flatnonzero(np.array(loop.qualities) == max(loop.qualities))[-1])
+    return choose(trials, values, judge, measure=MEASURE, rule=lambda *_: best)
 
 
 def _check(base: TokenRetriever, clicked: ClickLog) -> None:
@@ -240,7 +257,12 @@ def taught_by(
 
 
 def _encoder(
-    base: TokenRetriever, clicked: ClickLog, model: VocabularyModel, ready: Prepared, settings: SidrSettings
+    base: TokenRetriever,
+    clicked: ClickLog,
+    model: VocabularyModel,
+    ready: Prepared,
+    settings: SidrSettings,
+    scale: Choice | None,
 ) -> SidrEncoder:
     """Return the encoder that serves: the model as ONNX, and a table of all clicks."""
     if settings.table_epochs:
@@ -251,16 +273,17 @@ def _encoder(
     tokens = ready.lessons.held
     return SidrEncoder(
         table, vocabulary_onnx(model, tokens), tokens, query_scale=float(model.query_scale.detach()),
-        most=settings.tokens, max_tokens=settings.max_tokens, **_items(base, model, ready, settings),
+        most=settings.tokens, max_tokens=settings.max_tokens, **_items(base, model, scale, settings),
     )  # fmt: skip
 
 
-def _items(base: TokenRetriever, model: VocabularyModel, ready: Prepared, settings: SidrSettings) -> dict[str, Any]:
+def _items(
+    base: TokenRetriever, model: VocabularyModel, chosen: Choice | None, settings: SidrSettings
+) -> dict[str, Any]:
     """Return what the items' vectors are made of: their tokens as they are weighed, and how much the model adds."""
     scale = float(model.item_scale.detach())
     if not settings.item_tokens:
         return {"item_scale": scale}
-    if ready.held is not None:
-        choice = chosen_item_scale(model, ready.lessons, ready.held, tokens=settings.tokens, seed=settings.seed)
-        scale = float(choice.chosen["item_scale"])
+    if chosen is not None:
+        scale = float(chosen.chosen["item_scale"])
     return {"item_scale": scale, "b": base.b, "mean_length": float(base.lengths.mean())}

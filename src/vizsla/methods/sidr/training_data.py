@@ -98,7 +98,7 @@ class SidrTrainingData:
         return right
 
 
-PART = 64
+QUERIES_PER_BATCH = 64
 
 
 @dataclass(frozen=True)
@@ -138,9 +138,9 @@ class HeldOutQueries:
     def weighted(self, model: VocabularyModel, held: Int64Array, most: int) -> SparseRows:
         """Return the queries' rows: the table's weights and the transformer's."""
         parts = []
-        for start in range(0, len(self.queries), PART):
+        for start in range(0, len(self.queries), QUERIES_PER_BATCH):
             with model.no_gradients():
-                encoding = model.encode(self.queries[start : start + PART])
+                encoding = model.encode(self.queries[start : start + QUERIES_PER_BATCH])
             values = model.fixed_values(encoding, held, scale=model.query_scale)
             parts.append(sparsified(values, held, most, self.tables.width))
         return summed(self.tables, SparseRows.stacked(parts, self.tables.width))

@@ -84,11 +84,11 @@ def items_met(queries: csr_array, clicks: csr_array, items: csr_array, pattern: 
     return np.asarray(met[tokens, targets], np.float32).reshape(-1)
 
 
-STRANGERS = 8
+RANDOM_NEGATIVES = 8
 """Items drawn for a click whose query finds few."""
-SMALL = 1e-8
+ADAGRAD_EPSILON = 1e-8
 
-RANGES = {
+SETTING_RANGES = {
     **dict.fromkeys(("rate", "temperature"), ABOVE_0),
     **dict.fromkeys(("negatives", "batch"), COUNT),
     "expansions": COUNT_FROM_0,
@@ -120,7 +120,7 @@ class LearningSettings:
     expansions: int = 64
 
     def __post_init__(self) -> None:
-        check_numbers(self, RANGES)
+        check_numbers(self, SETTING_RANGES)
 
 
 class TokenLearner:
@@ -181,7 +181,7 @@ class TokenLearner:
         losses = 0.0
         for start in range(0, len(order), self.settings.batch):
             chosen = order[start : start + self.settings.batch]
-            strangers = rng.integers(0, self.items.shape[0], (len(chosen), STRANGERS))
+            strangers = rng.integers(0, self.items.shape[0], (len(chosen), RANDOM_NEGATIVES))
             losses += self._step(queries[chosen], items[chosen], strangers)
         return losses / max(len(order), 1)
 
@@ -211,16 +211,16 @@ class TokenLearner:
         rows = np.repeat(np.arange(len(queries)), lengths)
         at = rows, 1 + np.arange(len(found.items)) - found.offsets[rows]
         most = min(self.settings.negatives, len(self.index))
-        candidates = np.zeros((len(queries), 1 + most + STRANGERS), np.int64)
+        candidates = np.zeros((len(queries), 1 + most + RANDOM_NEGATIVES), np.int64)
         scores = np.full(candidates.shape, -np.inf)
         candidates[at], scores[at] = found.items, found._required_scores()
         drawn = np.column_stack([items, strangers])
         known = self._scores(weighted, drawn)
         scores[self._are_clicks(queries[:, None], candidates)] = -np.inf
         candidates[:, 0], scores[:, 0] = items, known[:, 0]
-        candidates[:, -STRANGERS:] = strangers
+        candidates[:, -RANDOM_NEGATIVES:] = strangers
         far = (lengths < self.settings.negatives)[:, None] & (known[:, 1:] == 0)
-        scores[:, -STRANGERS:] = np.where(far & ~self._are_clicks(queries[:, None], strangers), 0.0, -np.inf)
+        scores[:, -RANDOM_NEGATIVES:] = np.where(far & ~self._are_clicks(queries[:, None], strangers), 0.0, -np.inf)
         return candidates, scores
 
     def _scores(self, weighted: SparseRows, items: Int64Array) -> NDArray[np.float32]:
@@ -257,7 +257,7 @@ class TokenLearner:
         total = np.bincount(inverse, slopes, minlength=len(touched))
         memory[touched] += total * total
         rate = self.settings.rate * (1.0 if trust is None else trust[touched])
-        numbers[touched] -= rate * total / np.sqrt(memory[touched] + SMALL)
+        numbers[touched] -= rate * total / np.sqrt(memory[touched] + ADAGRAD_EPSILON)
 
 
 def softmax_loss(scores: Float64Array) -> tuple[float, Float64Array]:

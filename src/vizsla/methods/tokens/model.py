@@ -13,6 +13,7 @@ from vizsla.base.encoder import Encoder
 from vizsla.base.index_retriever import IndexRetriever
 from vizsla.base.queries import Queries
 from vizsla.base.recipe import Recipe, builds, noted, refit, settle
+from vizsla.base.retriever import Retriever
 from vizsla.core.candidates import Candidates
 from vizsla.core.explanation import Explanation
 from vizsla.core.sparse import SparseRows
@@ -224,14 +225,7 @@ class TokenRetriever(IndexRetriever):
         ids = grown_ids(self.items, stream.ids)
         return self._followed(ids, grown, index, frequencies, lengths)
 
-    def without_items(self, ids: Iterable[str]) -> Self:
-        """Return a retriever without these items.
-
-        Examples
-        --------
-        >>> tokens({"a": "a fig", "b": "a pear"}).without_items(["a"]).items[:]
-        ['b']
-        """
+    def _without_items(self, ids: list[str], memo: dict[int, Retriever]) -> Self:
         numbers = kept_items(self.items, ids)
         kept = np.isin(np.arange(len(self.items)), numbers)
         index = self.index.restricted(kept)

@@ -25,9 +25,9 @@ from vizsla.typing import Float64Array
 if TYPE_CHECKING:
     pass
 
-CHOICES = (0.0, 0.25, 0.5, 0.75, 1.0)
+TRIED_B = (0.0, 0.25, 0.5, 0.75, 1.0)
 MAX_QUERIES_FOR_B = 2000
-DEPTH = 100
+MEASURED_DEPTH = 100
 
 
 def chosen_b(base: TokenRetriever, items: Any, *, seed: int) -> float:
@@ -44,19 +44,19 @@ def chosen_b(base: TokenRetriever, items: Any, *, seed: int) -> float:
         return base.b
     drawn = np.random.default_rng(seed).permutation(len(clicked))[:MAX_QUERIES_FOR_B]
     sample = clicked.take(np.sort(drawn))
-    values = [_ranks(base.with_b(b), sample) for b in CHOICES]
-    rule = highest([-abs(b - base.b) for b in CHOICES])
-    return float(choose([{"b": b} for b in CHOICES], values, measure=MEASURE, rule=rule).chosen["b"])
+    values = [_ranks(base.with_b(b), sample) for b in TRIED_B]
+    rule = highest([-abs(b - base.b) for b in TRIED_B])
+    return float(choose([{"b": b} for b in TRIED_B], values, measure=MEASURE, rule=rule).chosen["b"])
 
 
 def _ranks(base: TokenRetriever, sample: ClickLog) -> Float64Array:
-    return sample.reciprocal_ranks(base.search_encoded(base.encode(sample.texts), DEPTH))
+    return sample.reciprocal_ranks(base.search_encoded(base.encode(sample.texts), MEASURED_DEPTH))
 
 
 MEASURE = "MRR@10"
 MAX_EPOCHS = 8
 """More teach warm queries still, but cold ones gain nothing, and each takes its time."""
-PATIENCE = 2
+PATIENCE_EPOCHS = 2
 DEFAULT_EPOCHS = 3
 """Epochs, where nothing can be held out to choose them by."""
 
@@ -109,7 +109,7 @@ def chosen_epochs(base: TokenRetriever, clicked: ClickLog, settings: LearningSet
     measured = [np.concatenate([trial.ranks() for trial in trials])]
     for epoch in progress(range(1, MAX_EPOCHS + 1), what="choosing the epochs"):
         measured.append(np.concatenate([trial.epoch() for trial in trials]))
-        if epoch - int(np.argmax([judge.quality(values) for values in measured])) >= PATIENCE:
+        if epoch - int(np.argmax([judge.quality(values) for values in measured])) >= PATIENCE_EPOCHS:
             break
     epochs = [{"epochs": epoch} for epoch in range(len(measured))]
     return choose(epochs, measured, judge, measure=MEASURE, rule=harmless_to_cold(judge))

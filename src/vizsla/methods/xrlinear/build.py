@@ -12,16 +12,21 @@ from vizsla.base.recipe import builds, settle
 from vizsla.core.sparse import SparseRows, as_scipy
 from vizsla.core.validation import check_seed, check_type, validate_args
 from vizsla.errors import InputError, check_choice, check_positive
-from vizsla.indexes.tree import TRANSFORMS, WEIGHTS, NodeWeights, TreeIndex
+from vizsla.indexes.tree import TRANSFORMS, WEIGHT_BYTES, NodeWeights, TreeIndex
 from vizsla.learning.recency import recent_clicks
-from vizsla.methods.xrlinear.cold_start import MOST_CHILDREN, ColdStart, with_cold_leaves
-from vizsla.methods.xrlinear.feature_selection import default_encoder, fit_features
+from vizsla.learning.selection import Choice, Choices
+from vizsla.methods.xrlinear.cold_start import MAX_CHILDREN, ColdStart, ItemTexts, with_cold_leaves
 from vizsla.methods.xrlinear.instances import Instances, TrainingQueries, training_instances
-from vizsla.methods.xrlinear.item_texts import ItemTexts
 from vizsla.methods.xrlinear.matchers import LOSSES, Negatives, check_scheme, given, matcher_aware, train_matchers
 from vizsla.methods.xrlinear.model import XrLinear
-from vizsla.methods.xrlinear.tree import BRANCHING, MAX_LEAF, LabelTree, cluster_items, item_vectors
-from vizsla.methods.xrlinear.tuning import CLICK_WEIGHTS, DAMPED, choose_click_weights
+from vizsla.methods.xrlinear.tree import DEFAULT_BRANCHING, DEFAULT_MAX_LEAF, LabelTree, cluster_items, item_vectors
+from vizsla.methods.xrlinear.tuning import (
+    CLICK_WEIGHTS,
+    DAMPED,
+    choose_click_weights,
+    default_encoder,
+    fit_features,
+)
 from vizsla.text.ngrams import NgramTfidf
 
 if TYPE_CHECKING:
@@ -43,8 +48,8 @@ def xrlinear(
     representation: str | Matrix = "pifa",
     share: float = 0.5,
     tree: LabelTree | None = None,
-    branching: int = BRANCHING,
-    max_leaf: int = MAX_LEAF,
+    branching: int = DEFAULT_BRANCHING,
+    max_leaf: int = DEFAULT_MAX_LEAF,
     negatives: str | Matrix | Negatives = "tfn",
     loss: str = "squared_hinge",
     C: float = 1.0,
@@ -144,10 +149,11 @@ def xrlinear(
     check_seed(seed)
     instances = training_instances(dataset, item_texts=item_texts)
     how = DAMPED if click_weights == "auto" else click_weights
-    encoder = _features(encoder, kind_shares, instances, costs=how, seed=seed, threads=threads)
+    encoder, by_features = _features(encoder, kind_shares, instances, costs=how, seed=seed, threads=threads)
+    by_weights = None
     features = as_scipy(encoder.queries(instances.texts))
     if click_weights == "auto":
-        how = choose_click_weights(instances, features, seed=seed, threads=threads)
+        how, by_weights = choose_click_weights(instances, features, seed=seed, threads=threads)
     costs = instances.costs(how)
     texts = _item_texts(dataset, encoder) if cold_start or _reads_texts(representation) else None
     cold = None
@@ -180,6 +186,7 @@ def xrlinear(
     model = XrLinear(dataset.item_ids, encoder, index, chosen, texts=known, calibration=calibration)
     shares = {"kind_shares": list(encoder.shares)} if isinstance(encoder, NgramTfidf) and not own else {}
     settle(model, click_weights=how, half_life=half_life, **shares)
+    model.report = Choices.of(kind_shares=by_features, click_weights=by_weights)
     return model
 
 
@@ -202,24 +209,26 @@ def _check_options(
     check_type("dataset", dataset, Dataset, "a Dataset")
     check_choice("loss", loss, LOSSES)
     check_choice("transform", transform, TRANSFORMS)
-    check_choice("weights", weights, list(WEIGHTS))
+    check_choice("weights", weights, list(WEIGHT_BYTES))
     for name, number in shape.items():
-        if check_positive(name, number) > MOST_CHILDREN:
-            raise InputError(f"`{name}` must be at most {MOST_CHILDREN}. Got {number}.")
+        if check_positive(name, number) > MAX_CHILDREN:
+            raise InputError(f"`{name}` must be at most {MAX_CHILDREN}. Got {number}.")
     if tree is not None and len(tree) != len(dataset.items):
         raise InputError(f"`tree` must hold the dataset's {len(dataset.items)} items. Got one of {len(tree)}.")
     widest = 0 if tree is None else max(int(np.diff(layer).max(initial=0)) for layer in tree.layers)
-    if widest > MOST_CHILDREN:
-        raise InputError(f"No node of `tree` may have more than {MOST_CHILDREN} children. Got one with {widest}.")
+    if widest > MAX_CHILDREN:
+        raise InputError(f"No node of `tree` may have more than {MAX_CHILDREN} children. Got one with {widest}.")
 
 
-def _features(encoder: Encoder | None, shares: Sequence[float] | None, instances: Instances, **options: Any) -> Encoder:
+def _features(
+    encoder: Encoder | None, shares: Sequence[float] | None, instances: Instances, **options: Any
+) -> tuple[Encoder, Choice | None]:
     if encoder is not None and shares is not None:
         raise InputError("Only one of `encoder` and `kind_shares` can be given. Got both.")
     if encoder is not None:
-        return encoder
+        return encoder, None
     if shares is not None:
-        return default_encoder(instances.texts).with_shares(shares)
+        return default_encoder(instances.texts).with_shares(shares), None
     return fit_features(instances, **options)
 
 

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from math import isfinite
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vizsla._internal.lazy import cached_property
 from vizsla.core.linalg import largest_entries
-from vizsla.core.sparse import as_scipy, row_numbers
+from vizsla.core.sparse import are_offsets, as_scipy, row_numbers
 from vizsla.core.validation import generator
 from vizsla.errors import FormatError, InputError, check_positive
-from vizsla.indexes.tree import LARGEST, NodeWeights, TreeIndex, layer_matchers
-from vizsla.methods.xrlinear.item_texts import ItemTexts
+from vizsla.indexes.inverted import InvertedIndex
+from vizsla.indexes.tree import MAX_QUANTIZED, NodeWeights, TreeIndex, layer_matchers
 from vizsla.methods.xrlinear.tree import LabelTree
 from vizsla.text.streams import grown_ids, kept_items, left_ids, new_items
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
     from vizsla.artifacts.reader import ArtifactReader
+    from vizsla.artifacts.writer import ArtifactWriter
     from vizsla.methods.xrlinear.model import XrLinear
 
 
@@ -43,7 +44,7 @@ def read_calibration(reader: ArtifactReader) -> ColdCalibration:
     return ColdCalibration(*numbers)
 
 
-MOST_CHILDREN = 256
+MAX_CHILDREN = 256
 """A node has no more children, a leaf no more items: an entry of a layer names its child by one byte."""
 
 
@@ -65,7 +66,7 @@ def choose_leaves(near: csr_array, leaf_of: NDArray[np.int64], sizes: NDArray[np
     >>> choose_leaves(csr_array([[0.2, 0.3, 0.5], [0, 0, 0]]), np.array([0, 0, 1]), np.array([2, 1])).tolist()
     [1, 0]
     """
-    room = MOST_CHILDREN - np.asarray(sizes, dtype=np.int64)
+    room = MAX_CHILDREN - np.asarray(sizes, dtype=np.int64)
     if int(room.sum()) < near.shape[0]:
         raise InputError(f"The tree has room for {int(room.sum())} more items. Got {near.shape[0]}: train it again.")
     leaves = np.empty(near.shape[0], dtype=np.int64)
@@ -120,8 +121,8 @@ def with_cold_leaves(tree: LabelTree, warm: NDArray[np.bool_], near: csr_array) 
     return LabelTree([*tree.layers[:-1], np.concatenate([[0], np.cumsum(counts)])], order)
 
 
-ITEMS = 2000
-NEGATIVES = 50
+CALIBRATION_ITEMS = 2000
+QUERIES_PER_CALIBRATION_ITEM = 50
 """So many items play the part of new ones, each against so many queries: more would not move three numbers."""
 
 NEGATIVE_COST = 15.0
@@ -176,7 +177,7 @@ def calibrate(
     by_item, pick = clicks.T.tocsr(), generator(seed)
     warm = np.diff(by_item.indptr) > 0
     usable = np.flatnonzero(warm & (np.diff(texts.vectors.indptr) > 0))
-    chosen = np.sort(pick.permutation(usable)[:ITEMS])
+    chosen = np.sort(pick.permutation(usable)[:CALIBRATION_ITEMS])
     near = texts.nearest(texts.vectors[chosen], neighbors, among=warm, own=chosen, threads=threads)
     mean, own = (near @ matchers).tocsr(), texts.vectors[chosen]
     seen = [np.zeros((0, 3))]
@@ -199,7 +200,7 @@ def _meetings(
         own = by_item.indices[by_item.indptr[item] : by_item.indptr[item + 1]]
         siblings = order[bounds[leaf_of[item]] : bounds[leaf_of[item] + 1]]
         others = np.setdiff1d(by_item[siblings].indices, own)
-        others = others[pick.permutation(len(others))[:NEGATIVES]]
+        others = others[pick.permutation(len(others))[:QUERIES_PER_CALIBRATION_ITEM]]
         yield np.concatenate([own, others]), np.arange(len(own) + len(others)) < len(own)
 
 
@@ -305,11 +306,11 @@ def with_kept_items(index: TreeIndex, kept: NDArray[np.int64]) -> TreeIndex:
 
 def _within_range(index: TreeIndex, cold: csr_array, leaves: NDArray[np.int64]) -> csr_array:
     """Clip weights to what their leaf can store, so that a newcomer does not change how its siblings are rounded."""
-    if index.weights not in LARGEST:
+    if index.weights not in MAX_QUANTIZED:
         return cold
     layer = index.layers[-1]
     used = np.diff(layer.entry_offsets) > 0
-    bounds = np.where(used, layer.factors * LARGEST[index.weights], np.inf)[leaves]
+    bounds = np.where(used, layer.factors * MAX_QUANTIZED[index.weights], np.inf)[leaves]
     clipped, rows = cold.copy(), row_numbers(cold.indptr)
     clipped.data = np.clip(cold.data, -bounds[rows], bounds[rows]).astype(np.float32)
     return clipped
@@ -408,3 +409,115 @@ def _replaced(matrix: csr_array, rows: NDArray[np.int64], new: csr_array) -> csr
     at[rows] = matrix.shape[0] + np.arange(len(rows))
     rows_of_both: csr_array = vstack([matrix, new], format="csr")
     return rows_of_both[at]
+
+
+ROWS_PER_BLOCK = 256
+"""Rows of a dense matrix product at a time: as many similarities as items for each of them."""
+
+
+class ItemTexts:
+    """Items × features of their texts, and the search for neighbors among them.
+
+    Parameters
+    ----------
+    vectors : csr_array
+        A row for each item; empty for an item without text.
+    """
+
+    def __init__(self, vectors: csr_array):
+        self.vectors = vectors
+
+    def __len__(self) -> int:
+        return int(self.vectors.shape[0])
+
+    @cached_property
+    def index(self) -> InvertedIndex | None:
+        """Postings of the texts; None where features can be negative, as those of dense encoders are."""
+        return None if self.vectors.nnz and self.vectors.data.min() < 0 else InvertedIndex.build(self.vectors)
+
+    def nearest(
+        self,
+        vectors: csr_array,
+        count: int,
+        *,
+        among: NDArray[np.bool_],
+        own: NDArray[np.int64] | None = None,
+        threads: int = 1,
+    ) -> csr_array:
+        """Return rows × items: the nearest items of each row as shares that add up to 1.
+
+        Parameters
+        ----------
+        vectors : csr_array
+            A row for each text to place.
+        count : int
+            How many neighbors at most; only similarities above 0 count.
+        among : bool array
+            Which items can be neighbors.
+        own : int array, optional
+            The item that each row is, which is no neighbor of itself.
+        threads : int
+            How many rows at a time.
+        """
+        more = count if own is None else count + 1
+        found = self._similar(vectors, more, among, threads)
+        rows = row_numbers(found.indptr)
+        if own is not None:
+            found.data[found.indices == own[rows]] = 0
+            found.eliminate_zeros()
+            rows = row_numbers(found.indptr)
+        sums = np.bincount(rows, found.data, minlength=found.shape[0])
+        found.data = (found.data / sums[rows]).astype(np.float32)
+        return found
+
+    def with_rows(self, vectors: csr_array) -> Self:
+        """Return these texts and more."""
+        from scipy.sparse import vstack
+
+        return type(self)(vstack([self.vectors, vectors], format="csr"))
+
+    def take(self, items: NDArray[np.int64]) -> Self:
+        """Return the texts of these items only."""
+        return type(self)(self.vectors[items])
+
+    def write(self, writer: ArtifactWriter, prefix: str) -> None:
+        """Store the vectors; the postings are made again when they are needed."""
+        writer.array(f"{prefix}.offsets", self.vectors.indptr.astype(np.int64, copy=False))
+        writer.array(f"{prefix}.features", self.vectors.indices.astype(np.int32, copy=False))
+        writer.array(f"{prefix}.values", self.vectors.data.astype(np.float32, copy=False))
+
+    @classmethod
+    def read(cls, reader: ArtifactReader, prefix: str, *, dim: int) -> Self:
+        """Load and check what `write` stored."""
+        from scipy.sparse import csr_array
+
+        offsets, features = reader.array(f"{prefix}.offsets", np.int64), reader.array(f"{prefix}.features", np.int32)
+        values = reader.array(f"{prefix}.values", np.float32)
+        if not are_offsets(offsets, len(features)) or len(values) != len(features):
+            raise FormatError(f"{reader.path}: the items' texts must be rows of features and values.")
+        if len(features) and not 0 <= features.min() <= features.max() < dim:
+            raise FormatError(f"{reader.path}: a feature of the items' texts is out of range.")
+        if not np.isfinite(values).all():
+            raise FormatError(f"{reader.path}: the items' texts must have finite values.")
+        return cls(csr_array((values, features, offsets), shape=(len(offsets) - 1, dim)))
+
+    def _similar(self, vectors: csr_array, count: int, among: NDArray[np.bool_], threads: int) -> csr_array:
+        if self.index is not None:
+            return self.index.search(vectors, count, filter=among, threads=threads).to_csr(items=len(self))
+        from scipy.sparse import vstack
+
+        blocks = (
+            vectors[first : first + ROWS_PER_BLOCK] for first in range(0, max(vectors.shape[0], 1), ROWS_PER_BLOCK)
+        )
+        matrix: csr_array = vstack([self._similar_block(block, count, among) for block in blocks], format="csr")
+        return matrix
+
+    def _similar_block(self, vectors: csr_array, count: int, among: NDArray[np.bool_]) -> csr_array:
+        from scipy.sparse import csr_array
+
+        dots = np.where(among, (vectors @ self.vectors.T).toarray(), 0)
+        best = np.argsort(-dots, axis=1, kind="stable")[:, :count]
+        kept = np.take_along_axis(dots, best, axis=1)
+        rows, places = np.nonzero(kept > 0)
+        entries: Any = (kept[rows, places].astype(np.float32), (rows, best[rows, places]))
+        return csr_array(entries, shape=dots.shape)

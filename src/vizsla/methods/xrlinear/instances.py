@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 COSTS = ("none", "damped", "raw")
 
 
-LIGHTEST, HEAVIEST = 1e-6, 1e6
+MIN_COST, MAX_COST = 1e-6, 1e6
 """No click costs less or more than this, however unlike the weights are: the solver divides by costs."""
 
 
@@ -56,7 +56,7 @@ def click_costs(weights: NDArray[np.float32], how: str) -> NDArray[np.float32]:
         return np.ones(len(weights), np.float32)
     relative = weights.astype(np.float64) / _lower_median(weights)
     costs = relative if how == "raw" else np.sqrt(np.log1p(relative) / np.log(2))
-    return np.clip(costs, LIGHTEST, HEAVIEST).astype(np.float32)
+    return np.clip(costs, MIN_COST, MAX_COST).astype(np.float32)
 
 
 def all_alike(weights: NDArray[np.float32]) -> bool:

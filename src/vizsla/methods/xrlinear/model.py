@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from math import inf
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,7 @@ from vizsla.base.encoder import Encoder
 from vizsla.base.index_retriever import IndexRetriever
 from vizsla.base.queries import Queries
 from vizsla.base.recipe import refit
+from vizsla.base.retriever import Retriever
 from vizsla.core.explanation import Explanation
 from vizsla.core.sparse import SparseRows, as_scipy
 from vizsla.core.strings import Strings
@@ -21,10 +22,9 @@ from vizsla.core.validation import validate_args
 from vizsla.data.filter import Filter
 from vizsla.encoders.persistence import read_encoder, write_encoder
 from vizsla.errors import InputError
-from vizsla.indexes.tree import TreeIndex, node_matcher
-from vizsla.methods.xrlinear.cold_start import ColdCalibration, read_calibration
+from vizsla.indexes.tree import NodeWeights, TreeIndex, all_matchers, node_matcher
+from vizsla.methods.xrlinear.cold_start import ColdCalibration, ItemTexts, read_calibration
 from vizsla.methods.xrlinear.instances import TrainingQueries
-from vizsla.methods.xrlinear.item_texts import ItemTexts
 from vizsla.methods.xrlinear.tree import LabelTree
 from vizsla.text.ngrams import NgramTfidf
 
@@ -102,8 +102,7 @@ class XrLinear(IndexRetriever):
 
         return add_items(self, items, neighbors=neighbors)
 
-    def without_items(self, ids: Iterable[str]) -> Self:
-        """Return a model that has forgotten these items; nothing is trained again."""
+    def _without_items(self, ids: list[str], memo: dict[int, Retriever]) -> Self:
         from vizsla.methods.xrlinear.cold_start import remove_items
 
         return remove_items(self, ids)
@@ -178,7 +177,7 @@ class XrLinear(IndexRetriever):
         return cls(items, encoder, index, queries, texts=texts, calibration=calibration)
 
 
-MOST_FEATURES = 5
+MAX_FEATURES_EXPLAINED = 5
 
 
 def explain(model: XrLinear, queries: Queries, item: int) -> Explanation:
@@ -197,7 +196,7 @@ def _step(model: XrLinear, number: int, node: int, query: dict[int, float]) -> E
     bias = dict(zip(features.tolist(), weights.tolist(), strict=True)).get(model.index.dim, 0.0) * model.index.bias
     shared = [(f, query[f] * w) for f, w in zip(features.tolist(), weights.tolist(), strict=True) if f in query]
     margin = bias + sum(share for _, share in shared)
-    largest = sorted(shared, key=lambda pair: (-abs(pair[1]), pair[0]))[:MOST_FEATURES]
+    largest = sorted(shared, key=lambda pair: (-abs(pair[1]), pair[0]))[:MAX_FEATURES_EXPLAINED]
     parts = [Explanation(share, _name(model, feature)) for feature, share in largest]
     last = number == len(model.index.layers) - 1
     place = "the item itself" if last else f"layer {number + 1}, node {node}"
@@ -250,3 +249,64 @@ def _check_node(model: XrLinear, layer: int, node: int) -> None:
     nodes = int(layers[layer].child_offsets[-1])
     if not 0 <= node < nodes:
         raise InputError(f"`node` must be from 0 to {nodes - 1} in layer {layer}. Got {node}.")
+
+
+Model = TypeVar("Model", bound="XrLinear")
+
+
+def compact(model: Model, weights: str = "int8") -> Model:
+    """Return the model with its weights as 16-bit or 8-bit integers, one factor for each node's children.
+
+    Parameters
+    ----------
+    model : XrLinear
+        A trained model.
+    weights : {"float32", "int16", "int8"}
+        How to store them. What was rounded before stays rounded.
+
+    Examples
+    --------
+    >>> from vizsla.data.dataset import Dataset
+    >>> from vizsla.methods.xrlinear.build import xrlinear
+    >>> model = xrlinear(Dataset.of(["a fig", "a pear"], clicks=[("sweet", "0"), ("green", "1")]))
+    >>> compact(model).index.nbytes < model.index.nbytes
+    True
+    """
+    return model._with(index=model.index.with_matchers(all_matchers(model.index), weights=weights))
+
+
+def prune(model: Model, threshold: float) -> Model:
+    """Return the model without the weights up to `threshold`, as if it had been trained with it (Eq. 7).
+
+    Items without clicks keep matchers made from unpruned ones, so a model that was trained with it can differ
+    a little in them.
+
+    Parameters
+    ----------
+    model : XrLinear
+        A trained model.
+    threshold : float
+        Weights up to this size are dropped; at least that of training to have any effect.
+
+    Examples
+    --------
+    >>> from vizsla.data.dataset import Dataset
+    >>> from vizsla.methods.xrlinear.build import xrlinear
+    >>> model = xrlinear(Dataset.of(["a fig", "a pear"], clicks=[("sweet", "0"), ("green", "1")]), threshold=0)
+    >>> prune(model, 0.3).index.nbytes < model.index.nbytes
+    True
+    """
+    if not 0 <= threshold < np.inf:
+        raise InputError(f"`threshold` must be 0 or more. Got {threshold!r}.")
+    return model._with(index=pruned_index(model.index, threshold))
+
+
+def pruned_index(index: TreeIndex, threshold: float) -> TreeIndex:
+    """Return the index without the weights up to `threshold`."""
+    return index.with_matchers([_without_small(layer, threshold) for layer in all_matchers(index)])
+
+
+def _without_small(nodes: NodeWeights, threshold: float) -> NodeWeights:
+    large = np.abs(nodes.values) > threshold
+    kept = np.concatenate([[0], np.cumsum(large)])
+    return NodeWeights(kept[nodes.offsets].astype(np.int64), nodes.features[large], nodes.values[large])

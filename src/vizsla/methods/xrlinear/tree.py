@@ -90,7 +90,7 @@ def unit_rows(matrix: csr_array) -> csr_array:
     return csr_array((matrix.data / np.repeat(lengths, sizes), matrix.indices, matrix.indptr), shape=matrix.shape)
 
 
-BRANCHING, MAX_LEAF = 256, 100
+DEFAULT_BRANCHING, DEFAULT_MAX_LEAF = 256, 100
 """The shape that training asks for unless told otherwise; the paper's is 32 and 100."""
 
 

@@ -1,0 +1,82 @@
+"""Search by queries in the web syntax: what they require and exclude are filters, whatever the retriever."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from vizsla.base.queries import Queries
+from vizsla.core.candidates import Candidates
+from vizsla.core.strings import Strings
+from vizsla.data.filter import Filter, Where
+from vizsla.errors import check_choice
+from vizsla.text.web_syntax import SYNTAXES, WEB, WebQuery, parse_web
+from vizsla.text.word_filter import CatalogWords, is_field
+
+if TYPE_CHECKING:
+    from vizsla.base.retriever import Retriever
+
+
+def parsed(items: Strings, text: str) -> WebQuery:
+    """Read a query with the fields that a catalog has."""
+    return parse_web(text, lambda name: is_field(items, name))
+
+
+def is_web(syntax: str) -> bool:
+    """Return whether queries are in the web syntax; an unknown syntax raises."""
+    check_choice("syntax", syntax, SYNTAXES)
+    return syntax == WEB
+
+
+def prepared(items: Strings, query: WebQuery, where: Where | None) -> tuple[str, Where | None]:
+    """Return what is searched for, and the filter that a query makes, together with another."""
+    if query.is_plain:
+        return query.words, where
+    words = CatalogWords.of(items)
+    mask = words.mask(query)
+    if where is not None:
+        mask &= Filter.of(where, items).mask
+    return words.words(query), Filter(mask, items)
+
+
+def search_web(
+    retriever: Retriever,
+    queries: str | Sequence[str] | Queries,
+    k: int,
+    where: Where | None,
+    threads: int,
+) -> Candidates:
+    """Answer queries in the web syntax: those that are plain words together, every other under its own filter."""
+    asked, items = Queries.of(queries), retriever.items
+    read = [parsed(items, text) for text in asked.texts]
+    if all(query.is_plain and query.words == text for query, text in zip(read, asked.texts, strict=True)):
+        return retriever(asked, k, where=where, threads=threads)  # what these queries have memoized serves again
+    together = [row for row, query in enumerate(read) if query.is_plain]
+    answers: dict[int, Candidates] = {}
+    if together:
+        found = retriever([read[row].words for row in together], k, where=where, threads=threads)
+        answers = {row: found[at : at + 1] for at, row in enumerate(together)}
+        if len(together) == len(read):
+            return found
+    for row, query in enumerate(read):
+        if row not in answers:
+            words, filter = prepared(items, query, where)
+            answers[row] = retriever([words], k, where=filter, threads=threads)
+    return _stacked([answers[row] for row in range(len(read))])
+
+
+def _stacked(rows: list[Candidates]) -> Candidates:
+    """Return answers over one catalog, one after another."""
+    if len(rows) == 1:
+        return rows[0]
+    lengths = [len(row.items) for row in rows]
+    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    scores = None
+    if all(row.scores is not None for row in rows):
+        scores = np.concatenate([row._required_scores() for row in rows])
+    stats = rows[0].stats
+    for row in rows[1:]:
+        stats += row.stats
+    return Candidates.unchecked(offsets, np.concatenate([row.items for row in rows]), scores, rows[0].catalog, stats)

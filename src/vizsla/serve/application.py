@@ -1,0 +1,89 @@
+"""The service as an ASGI application."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from fastapi import FastAPI
+
+from vizsla import __version__
+from vizsla.serve import admin_routes, item_routes, page_routes, problems, rerank_routes, search_routes
+from vizsla.serve.admin_routes import Jobs
+from vizsla.serve.admission import Admission, Batcher
+from vizsla.serve.backend import Backend
+from vizsla.serve.security import ProtectedApp
+from vizsla.serve.service_settings import ServiceSettings
+from vizsla.serve.telemetry import JsonLog, Metrics, ObservedApp
+
+ABOUT = """Search, live items and clicks over an engine or an artifact.
+
+Errors are `application/problem+json`. Reading and writing have tokens of their own, where the service asks for them:
+`Authorization: Bearer …`."""
+TAGS = [
+    {"name": "search", "description": "Search, completion and comparison."},
+    {"name": "items", "description": "Read and change items; needs an engine."},
+    {"name": "clicks", "description": "Store clicks; members that learn from clicks know them at the next search."},
+    {"name": "rerank", "description": "Score documents for a query, in the shapes that clients already speak."},
+    {"name": "status", "description": "Health, metrics and what is served."},
+    {"name": "administration", "description": "Rebuild, snapshot, roll back and evaluate; needs the write token."},
+]
+ROUTERS = tuple(module.router for module in (search_routes, item_routes, rerank_routes, admin_routes, page_routes))
+QUIET_ROUTES = ("/health", "/ready", "/metrics")
+
+
+def app(
+    target: Any,
+    *,
+    settings: ServiceSettings | None = None,
+    judged: Any = None,
+    reranker: str | Path | None = None,
+    log: JsonLog | None = None,
+) -> FastAPI:
+    """Return an ASGI application that serves an engine or an artifact.
+
+    Parameters
+    ----------
+    target : path, Engine or Retriever
+        What is served. An engine can be searched and changed, an artifact searched.
+    settings : ServiceSettings, optional
+        Limits and tokens; the defaults, and tokens from the environment, unless given.
+    judged : Dataset or path, optional
+        Judged queries, which the page's evaluation runs on.
+    reranker : path, optional
+        A cross-encoder for rerank requests; without one, documents are scored by BM25.
+    log : JsonLog, optional
+        Where requests are logged; standard error unless given.
+    """
+    chosen = ServiceSettings.from_environment() if settings is None else settings
+    backend = Backend.open(target, judged=judged, reranker=reranker)
+    metrics, lines = Metrics(), JsonLog() if log is None else log
+
+    @asynccontextmanager
+    async def lifespan(service: FastAPI) -> AsyncIterator[None]:
+        service.state.jobs = Jobs()
+        yield
+        service.state.admission.close()
+        backend.close(opened_here=isinstance(target, str | Path))
+
+    service = FastAPI(
+        title="Vizsla",
+        version=__version__,
+        description=ABOUT,
+        openapi_tags=TAGS,
+        lifespan=lifespan,
+        docs_url=None,  # the usual page loads its code from another host
+        redoc_url=None,
+    )
+    service.state.settings, service.state.backend = chosen, backend
+    service.state.metrics, service.state.log = metrics, lines
+    service.state.admission = Admission(chosen.threads, chosen.max_waiting, chosen.timeout_s)
+    service.state.batcher = Batcher(service.state.admission)
+    problems.install(service)
+    for router in ROUTERS:
+        service.include_router(router)
+    service.add_middleware(ObservedApp, metrics=metrics, log=lines, quiet_paths=QUIET_ROUTES)
+    service.add_middleware(ProtectedApp, settings=chosen)
+    return service

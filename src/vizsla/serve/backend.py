@@ -1,0 +1,272 @@
+"""What a service serves: an engine, which can be changed, or an artifact, which cannot."""
+
+from __future__ import annotations
+
+import math
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+from vizsla.artifacts.artifact import load
+from vizsla.base.retriever import Retriever
+from vizsla.core.catalog import Item, details_of
+from vizsla.core.validation import as_path
+from vizsla.data.conditions import Condition, where
+from vizsla.engine.catalog import NAME as CATALOG_NAME
+from vizsla.engine.engine import Engine
+from vizsla.errors import InputError
+from vizsla.evaluation.compare import compare
+from vizsla.io.open import open_dataset
+from vizsla.methods.bm25 import Bm25, bm25
+from vizsla.methods.typo_tolerant import typo_tolerant
+from vizsla.scorers.pair_models import PairModel, open_pair_model
+from vizsla.serve.schemas import SearchRequest
+from vizsla.text.completion import Completer
+from vizsla.text.web_syntax import PLAIN, WEB
+from vizsla.text.word_filter import keeps_texts
+
+ARTIFACT_MEMBER = "index"
+"""What the one member of an artifact is called."""
+
+
+class RecentQueries:
+    """The texts of the last answers by query id, so that a click may name its query by id alone."""
+
+    def __init__(self, size: int = 100_000):
+        self._texts: OrderedDict[str, str] = OrderedDict()
+        self._size = size
+
+    def note(self, query_id: str, text: str) -> None:
+        """Remember the text of an answer's query."""
+        self._texts[query_id] = text
+        while len(self._texts) > self._size:
+            self._texts.popitem(last=False)
+
+    def get(self, query_id: str) -> str | None:
+        """Return the query's text; None where the answer is forgotten, or was another worker's."""
+        return self._texts.get(query_id)
+
+
+class Backend:
+    """An engine or a retriever, with what the routes ask of either.
+
+    Parameters
+    ----------
+    target : Engine or Retriever
+        What is served.
+    judged : Dataset, optional
+        Judged queries, for evaluation.
+    reranker : PairModel, optional
+        The model that scores documents of rerank requests; the words that they share with the query do without one.
+    """
+
+    def __init__(self, target: Retriever, *, judged: Any = None, reranker: PairModel | None = None):
+        self.target, self.judged, self.reranker = target, judged, reranker
+        self.queries = RecentQueries()
+        self._completer: Completer | None = None
+
+    @classmethod
+    def open(cls, target: Any, *, judged: Any = None, reranker: str | Path | None = None) -> Backend:
+        """Open what a path names, unless it is open already."""
+        if isinstance(target, str | Path):
+            path = as_path(target)
+            target = Engine.open(path) if (path / CATALOG_NAME).is_file() else load(path)
+        if isinstance(target, Bm25):
+            target = typo_tolerant(target)  # people type; in an engine, a member of that kind does the same
+        if not isinstance(target, Retriever):
+            raise InputError(f"A service needs an engine or a retriever. Got {type(target).__name__}.")
+        data = open_dataset(judged) if isinstance(judged, str | Path) else judged
+        return cls(target, judged=data, reranker=None if reranker is None else open_pair_model(reranker))
+
+    def close(self, *, opened_here: bool) -> None:
+        """Close an engine that was opened here."""
+        if opened_here and isinstance(self.target, Engine):
+            self.target.close()
+
+    def engine(self) -> Engine:
+        """Return the engine, or raise where an artifact is served."""
+        if not isinstance(self.target, Engine):
+            raise InputError("This needs an engine. Got an artifact, which is read-only: see `vizsla engine create`.")
+        return self.target
+
+    def members(self) -> dict[str, str]:
+        """Return the names of the members, with the kind or expression of each."""
+        if isinstance(self.target, Engine):
+            return self.target.members
+        return {ARTIFACT_MEMBER: getattr(type(self.target), "kind", "") or type(self.target).__name__}
+
+    def default(self) -> str:
+        """Return the name of the member that answers unless another is named."""
+        return self.target.generation().default if isinstance(self.target, Engine) else ARTIFACT_MEMBER
+
+    def retriever(self, using: str) -> Retriever:
+        """Return a member by name; the default one for an empty name."""
+        known = self.members()
+        if using and using not in known:
+            raise InputError(f"`using` must be one of {', '.join(known) or 'no members'}. Got {using!r:.60}.")
+        return self.target.member(using) if isinstance(self.target, Engine) and using else self.target
+
+    def counts(self) -> dict[str, int]:
+        """Return how many items there are, and the last transaction."""
+        if isinstance(self.target, Engine):
+            generation = self.target.generation()
+            return {"items": len(generation.items), "generation": generation.state.generation}
+        return {"items": len(self.target.items), "generation": 0}
+
+    def info(self) -> dict[str, Any]:
+        """Return what is served: members, fields, and an engine's sizes and staleness."""
+        live = isinstance(self.target, Engine)
+        items = self.target.generation(metadata=True).items if isinstance(self.target, Engine) else self.target.items
+        details = details_of(items)
+        fields = {} if details is None else {name: column.kind for name, column in details.columns.items()}
+        known = {
+            "kind": "engine" if live else "artifact",
+            "members": self.members(),
+            "default": self.default(),
+            "fields": fields,
+            "judged": self.judged is not None,
+            **self.counts(),
+        }
+        return {**known, "engine": self.target.stats()} if isinstance(self.target, Engine) else known
+
+    def get(self, id: str) -> Item | None:
+        """Return an item by its id, with what is known of it."""
+        if isinstance(self.target, Engine):
+            return self.target.get(id)
+        number = self.target.items.find(id)
+        if number < 0:
+            return None
+        details = details_of(self.target.items)
+        if details is None:
+            return Item(id, "")
+        known = details.of(number)
+        return Item(id, details.text(number) or "", str(known.pop("title", "") or ""), known)
+
+    def patch(self, id: str, changes: Mapping[str, Any]) -> bool:
+        """Change fields of an item in one transaction; return whether there is such an item."""
+        engine = self.engine()
+        item = engine.get(id)
+        if item is None:
+            return False
+        if not {"text", "title"} & changes.keys():
+            engine.update_metadata({id: changes})
+            return True
+        texts = {"text": item.text, "title": item.title}
+        merged = {**item.metadata, **texts, **changes}
+        engine.upsert([{"id": id, **{name: value for name, value in merged.items() if value is not None}}])
+        return True
+
+    def rerank_model(self) -> str:
+        """Return the name of what scores the documents of rerank requests."""
+        return "bm25" if self.reranker is None else str(self.reranker.reference.get("name", "reranker"))
+
+    def score_texts(self, query: str, texts: Sequence[str]) -> list[float]:
+        """Return a score per text: by the reranking model, or else by BM25 over the texts themselves."""
+        if not texts:
+            return []
+        if self.reranker is not None:
+            return [float(score) for score in self.reranker.scores([query] * len(texts), list(texts))]
+        numbered = {str(at): text for at, text in enumerate(texts)}
+        found = bm25(numbered)(query, len(texts)).to_dict()
+        scores = next(iter(found.values()), {})
+        return [float(scores.get(name, 0.0)) for name in numbered]
+
+    def answer(self, texts: list[str], asked: SearchRequest) -> list[dict[str, Any]]:
+        """Return one answer per query, as JSON has it."""
+        return [self._answer(text, asked) for text in texts]
+
+    def _answer(self, text: str, asked: SearchRequest) -> dict[str, Any]:
+        retriever, condition = self.retriever(asked.using), condition_of(asked.where)
+        page = retriever.page(
+            text,
+            asked.k,
+            offset=asked.offset,
+            where=condition,
+            facets=asked.facets or None,
+            sort=asked.sort or None,
+            distinct=asked.group,
+            highlight=asked.highlights,
+            syntax=self._syntax(asked.syntax),
+        )
+        found = page.to_dict(asked.fields)
+        hits = found.pop("hits")
+        if asked.min_confidence is not None:
+            if any("confidence" not in hit for hit in hits):
+                raise InputError(
+                    "`min_confidence` must be asked of a member that knows how sure it is. Got one that does not: see "
+                    "`with_confidence`."
+                )
+            hits = [hit for hit in hits if hit["confidence"] >= asked.min_confidence]
+        if asked.explain:
+            for hit in hits:
+                why = retriever.explain(text, hit["id"], where=condition, syntax=self._syntax(asked.syntax))
+                hit["why"] = why.to_dict()
+        cost = page.candidates.stats.to_dict()
+        return {"results": hits, **found, "cost": cost}
+
+    def _syntax(self, asked: str) -> str:
+        """Return how queries are read: as plain words where the web syntax would need texts that are not kept."""
+        return asked if isinstance(self.target, Engine) or keeps_texts(self.target.items) else PLAIN
+
+    def explain(self, query: str, item: str, using: str) -> dict[str, Any]:
+        """Return why an item has its score for a query."""
+        return self.retriever(using).explain(query, item, syntax=self._syntax(WEB)).to_dict()
+
+    def count(self, condition: Condition | None) -> int:
+        """Return how many items there are, or how many fulfill a condition."""
+        if isinstance(self.target, Engine):
+            return self.target.count(condition)
+        return len(self.target.items) if condition is None else self.target.filter(condition).count
+
+    def complete(self, prefix: str, k: int) -> list[str]:
+        """Return completions of a prefix: of an artifact, from its items' titles."""
+        if isinstance(self.target, Engine):
+            return self.target.complete(prefix, k)
+        if self._completer is None:
+            details = details_of(self.target.items)
+            known = details is not None and "title" in details.fields
+            titles = [details.value("title", at) for at in range(len(self.target.items))] if details and known else []
+            self._completer = Completer.from_weights([(str(title), 1.0) for title in titles if title])
+        return self._completer(prefix, k)
+
+    def evaluate(self, members: Sequence[str], split: str, measures: Sequence[str]) -> dict[str, Any]:
+        """Compare members on the judged queries: means, tests, cost, and each query's values for a heat map."""
+        compared = compare({name: self.retriever(name) for name in members}, self.judged, split, list(measures))
+        first = next(iter(compared.evaluations.values()))
+        texts = dict(zip(first.queries.ids, first.queries.texts, strict=True))
+        return {
+            "members": compared.to_dict(),
+            "tests": [test.to_dict() for test in compared.tests],
+            "queries": [{"id": id, "text": text} for id, text in texts.items()],
+            "values": {
+                name: {measure: list(map(_or_none, values)) for measure, values in each.per_query.items()}
+                for name, each in compared.evaluations.items()
+            },
+        }
+
+
+def _or_none(value: float) -> float | None:
+    return None if math.isnan(value) else round(float(value), 4)
+
+
+def condition_of(given: str | Mapping[str, Any] | None) -> Condition | None:
+    """Return a condition from text or JSON; None for none."""
+    return None if given is None or given == "" else where(given)
+
+
+def overlaps(answers: Mapping[str, Sequence[str]]) -> list[dict[str, Any]]:
+    """Return for each pair of answers how many ids both have, and their share of all (Jaccard).
+
+    Examples
+    --------
+    >>> overlaps({"words": ["a", "b"], "best": ["b", "c"]})
+    [{'members': ['words', 'best'], 'shared': 1, 'jaccard': 0.3333}]
+    """
+    rows = []
+    for a, b in combinations(answers, 2):
+        both, either = {*answers[a]} & {*answers[b]}, {*answers[a]} | {*answers[b]}
+        share = round(len(both) / len(either), 4) if either else 1.0
+        rows.append({"members": [a, b], "shared": len(both), "jaccard": share})
+    return rows

@@ -1,0 +1,35 @@
+"""Arguments of a type that an option does not have raise an InputError that names the option."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from vizsla import Dataset, bm25
+from vizsla.errors import InputError
+from vizsla.evaluation import evaluate
+
+FRUIT = Dataset.of([{"id": "f", "text": "a fig", "kind": "tree"}], keep_texts=True)
+CALLS = {
+    "syntax": lambda: bm25(FRUIT)("fig", syntax=np.zeros((2, 3))),
+    "syntax of explain": lambda: bm25(FRUIT).explain("fig", "f", syntax=np.zeros((2, 3))),
+    "highlight": lambda: bm25(FRUIT).page("fig", highlight=float("nan")),
+    "highlight each": lambda: bm25(FRUIT).page("fig", highlight=[3]),
+    "facets": lambda: bm25(FRUIT).page("fig", facets=np.array(3)),
+    "latency_queries": lambda: evaluate(
+        bm25(FRUIT), {"queries": {"q": "fig"}, "qrels": {"q": {"f": 1}}}, latency_queries=[1, 2]
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_an_option_of_another_type_is_refused(name):
+    if name == "latency_queries":
+        pytest.importorskip("ir_measures", reason="the extra eval is not installed")
+    with pytest.raises(InputError):
+        CALLS[name]()
+
+
+def test_no_highlights_may_be_said_in_any_way():
+    for none in (False, None, "", [], np.array([])):
+        assert bm25(FRUIT).page("fig", highlight=none).hits[0].id == "f"

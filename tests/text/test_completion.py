@@ -1,0 +1,81 @@
+"""Completers of datasets: what is suggested, in which order, and after saving; test_spelling has the native twins."""
+
+import numpy as np
+import pytest
+
+from vizsla import Completer, load
+from vizsla.core.catalog import Item
+from vizsla.core.strings import Strings
+from vizsla.data.dataset import Dataset
+from vizsla.errors import FormatError, InputError
+
+DAY = 86400.0
+ITEMS = [
+    Item("f", "a browser", title="Firefox"),
+    Item("a", "it is loud", title="Fire Alarm"),
+    Item("t", "fig tree"),
+    Item("long", "word " * 60),
+]
+
+
+def test_titles_and_clicked_queries_are_suggested_by_their_clicks():
+    clicks = [("fire safety", "a"), ("fire safety", "a"), ("free browser", "f", 5.0)]
+    complete = Completer.of(Dataset.of(ITEMS, clicks=clicks))
+    assert complete("fi") == ["Firefox", "Fire Alarm", "fire safety", "fig tree"]
+    assert complete("") == ["Firefox", "free browser", "Fire Alarm", "fire safety", "fig tree"]
+    assert complete("FIRE ") == ["Fire Alarm", "fire safety", "Firefox"], "the space may be a typo"
+    assert complete("FIRE ", typos=False) == ["Fire Alarm", "fire safety"]
+    assert complete("fi", k=1) == ["Firefox"]
+    assert complete("word") == []
+
+
+def test_recent_clicks_count_more():
+    old = [("fire old", "a", 1.0, 0.0)] * 3
+    new = [("fire new", "a", 1.0, 90 * DAY)] * 2
+    dataset = Dataset.of(ITEMS, clicks=[*old, *new])
+    assert Completer.of(dataset)("fire ", typos=False)[1:] == ["fire new", "fire old"]
+    assert Completer.of(dataset, half_life_days=None)("fire ", typos=False)[1:] == ["fire old", "fire new"]
+
+
+def test_one_typo_is_forgiven_after_four_letters_and_exact_ones_come_first():
+    complete = Completer.from_weights({"firefox": 1, "firewall": 9, "forefoot": 5})
+    assert complete("firef") == ["firefox", "firewall", "forefoot"]
+    assert complete("fierf") == ["firefox"]
+    assert complete("frefo", typos=False) == []
+    assert complete("fxr") == []
+
+
+def test_texts_that_differ_in_case_and_spaces_are_one():
+    complete = Completer.from_weights([("Fire Fox", 1), ("fire  fox", 2), ("FIRE FOX", 1)])
+    assert len(complete) == 1
+    assert complete("fire f") == ["fire  fox"]
+    assert complete.find("fire")[0].entry.weight == 4
+
+
+def test_it_is_saved_and_loaded(tmp_path):
+    complete = Completer.from_weights({"東京 tower": 2, "東京 station": 3, "Straße": 1})
+    complete.save(tmp_path / "completer")
+    loaded = load(tmp_path / "completer")
+    assert loaded("東京") == complete("東京") == ["東京 station", "東京 tower"]
+    assert loaded("strass") == ["Straße"]
+    (tmp_path / "completer" / "weights.npy").write_bytes(b"")
+    with pytest.raises(FormatError):
+        load(tmp_path / "completer")
+
+
+def test_bad_input_is_named():
+    complete = Completer.from_weights({"fig": 1})
+    with pytest.raises(InputError, match="`k` must be"):
+        complete("f", k=0)
+    with pytest.raises(InputError, match="`prefix` must be a text"):
+        complete(3)
+    with pytest.raises(InputError, match="finite"):
+        Completer.from_weights({"fig": float("nan")})
+    with pytest.raises(InputError, match="as many as `keys`"):
+        Completer(Strings.of(["fig"]), Strings.of([]), np.ones(1, np.float32))
+    with pytest.raises(InputError, match="`dataset` must be a Dataset"):
+        Completer.of({"f": "fig"})
+
+
+def test_an_empty_completer_suggests_nothing():
+    assert Completer.from_weights({})("fi") == []
