@@ -283,6 +283,8 @@ def test_others_are_built_whole():
     dense = Recipe.of("dense", encoder=encoder)
     accepts = PefaMember.accepts
     assert not accepts(Recipe.of("pefa", variant="xs", base=Recipe.of("bm25")))
+    plain = Recipe.of("pefa", variant="xs", base=dense)
+    assert accepts(plain) and not accepts(plain.but(paper=True))
     assert not accepts(Recipe.of("pefa", variant="xs", base=dense.but(index="hnsw")))
     assert not accepts(Recipe.of("pefa", variant="xs", base=dense.but(index="pq")))
     assert not accepts(Recipe.of("pefa", variant="xl", base=dense, index="hnsw"))

@@ -81,6 +81,8 @@ class PefaMember(LiveMember):
     def accepts(cls, recipe: Recipe) -> bool:
         """Return whether the rows of its base do not depend on each other; past queries are compared one by one."""
         base, settings = recipe.settings.get("base"), recipe.settings
+        if settings.get("paper"):  # items without clicks move too, and only those with clicks are kept apart here
+            return False
         if recipe.kind == "pefa" and _is_xl(recipe):
             flat = settings.get("index", AUTO) in (AUTO, "flat") and settings.get("storage") != "int8"
             return flat and (isinstance(base, str) or (isinstance(base, Recipe) and VectorMember.accepts(base)))

@@ -264,6 +264,13 @@ class ClickLog:
 
         return csr_array((self.units, self.items, self.offsets), shape=(len(self), self.width))
 
+    @property
+    def binary(self) -> Self:
+        """The same clicks, each of weight 1."""
+        units = np.full(len(self.units), WEIGHT_UNITS, np.int64)
+        clicks = self.vectors, self.offsets, self.items, units
+        return type(self)(self.queries, *clicks, width=self.width, half_life=self.half_life)
+
     @cached_property
     def texts(self) -> list[str]:
         """The past queries' texts."""

@@ -81,7 +81,9 @@ def blended(
     vectors = np.zeros((len(items), base.shape[1] + settings.extra), np.float32)
     vectors[:, : base.shape[1]] = base
     if settings.weight < 1:
-        clicks, clicked = click_vectors(log, items, weights)
+        clicks, clicked = click_vectors(log.binary if settings.paper else log, items, weights)
+        if settings.paper:
+            vectors *= np.float32(settings.weight)
         share = np.float32((1 - settings.weight) * settings.scale)
         mixed = np.float32(settings.weight) * base[clicked] + share * clicks[clicked]
         vectors[clicked, : base.shape[1]] = mixed
@@ -97,9 +99,10 @@ def _blended_sparse(
         raise InputError("`shift` and `margin` must be left out over sparse rows. Got one of them.")
     if settings.weight == 1:
         return base
-    clicks, clicked = click_vectors(log, items, weights)
+    clicks, clicked = click_vectors(log.binary if settings.paper else log, items, weights)
     share = np.float32((1 - settings.weight) * settings.scale)
-    mixed = _scaled(base, np.where(clicked, np.float32(settings.weight), np.float32(1))) + _scaled(clicks, share)
+    own = np.where(clicked | settings.paper, np.float32(settings.weight), np.float32(1))
+    mixed = _scaled(base, own) + _scaled(clicks, share)
     return mixed if settings.length is None else _with_length(mixed, clicked, settings.length)
 
 

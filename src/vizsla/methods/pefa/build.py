@@ -59,10 +59,11 @@ def pefa_xs(
     half_life: float | str | None = None,
     cold: float = COLD_SHARE,
     seed: int = 0,
+    paper: bool = False,
 ) -> PefaXs:
     """Move every item's vector towards the queries it was clicked for (Eq. 8): one index, the base's cost.
 
-    An item without clicks keeps its vector, and so its full base score.
+    An item without clicks keeps its vector, and so its full base score, unless `paper` is set.
 
     Parameters
     ----------
@@ -84,6 +85,9 @@ def pefa_xs(
         The share of queries to come whose items have no clicks yet; settings are chosen for it.
     seed : int
         Which clicks are held out to choose by.
+    paper : bool
+        Eq. 8 to the letter: every click counts 1, nothing is calibrated, and an item without clicks has λ times its
+        base score. Nothing is chosen; `weight` "auto" is then 0.5.
 
     Examples
     --------
@@ -94,12 +98,31 @@ def pefa_xs(
     >>> pefa_xs(fruit, [("tart", "a")], weight=0.5, calibrated=False).score("tart", fruit("tart")).to_dict()
     {'0': {'b': 2.0, 'c': 2.0, 'a': 1.2247449159622192}}
     """
+    if paper:
+        return _paper_xs(base, clicks, weight, calibrated, half_life)
     weights = XS_WEIGHTS if weight == AUTO else (number_of("weight", weight),)
     both = (True, False) if calibrated == AUTO else (bool(calibrated),)
     trials = trials_xs(weights, both)
     if calibrated == AUTO:
         trials += trials_unit(weights, base.row_lengths)
     return _recent(base, clicks, half_life, trials, (), cold, seed)
+
+
+PAPER_WEIGHT = 0.5
+
+
+def _paper_xs(
+    base: RowSpaceRetriever,
+    clicks: Any,
+    weight: float | str,
+    calibrated: bool | str,
+    half_life: float | str | None,
+) -> PefaXs:
+    """Build Eq. 8 to the letter."""
+    if calibrated not in (AUTO, False) or half_life is not None:
+        raise InputError("`paper` must be without `calibrated` and `half_life`. Got one of them: leave it out.")
+    share = PAPER_WEIGHT if weight == AUTO else number_of("weight", weight)
+    return PefaXs.build(base, grown_log(base, clicks), XsSettings(share, paper=True))
 
 
 @builds("pefa", data="clicks", variant="max")
@@ -381,7 +404,8 @@ def pefa(
     seed : int
         Which clicks are held out to choose by.
     **options
-        Of the variant; what is left out, or "auto", is chosen on held-out clicks. "xs" has `weight` and `calibrated`;
+        Of the variant; what is left out, or "auto", is chosen on held-out clicks. "xs" has `weight`, `calibrated`
+        and `paper`;
         "max" has `weight`, `margin` and `item_weight`; "xl" has `weight`, `neighbors`, `votes`, `near`, `scale`,
         `threshold`, `encoder`, `depth`, `index` and what that index takes.
 

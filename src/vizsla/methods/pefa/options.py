@@ -46,6 +46,8 @@ class XsSettings:
         The share of the item's own vector in a past query's vector.
     length : float, optional
         The length that the blended row of an item with clicks gets, over sparse rows; None: the one it has.
+    paper : bool
+        Eq. 8 to the letter: every click counts 1, and an item without clicks has λ times its base score.
 
     Examples
     --------
@@ -59,9 +61,12 @@ class XsSettings:
     margin: float | None = None
     item_weight: float = ITEM_WEIGHT
     length: float | None = None
+    paper: bool = False
 
     def __post_init__(self) -> None:
         check_numbers(self, XS_RANGES)
+        if self.paper and (self.calibrated or self.best or self.length is not None):
+            raise InputError("`paper` must be alone: no scale, shift, margin or length. Got one of them.")
 
     @classmethod
     def of(cls, values: dict[str, Any]) -> Self:
@@ -92,8 +97,8 @@ class XsSettings:
         return int(self.best or (self.shift != 0 and self.weight < 1))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the numbers as the artifact holds them."""
-        return asdict(self)
+        """Return the numbers as the artifact holds them; `paper` only where it is set."""
+        return {name: value for name, value in asdict(self).items() if name != "paper" or value}
 
 
 AGGREGATES = ("mean", "max")

@@ -63,10 +63,14 @@ def explain_xs(
     The item's row was multiplied by `length_factor` after it was blended.
     """
     row = query.astype(np.float64)
+    log = log.binary if settings.paper else log
     clicks = np.flatnonzero(log.items == item)
     voters = log.rows[clicks]
     if not len(voters) or (settings.weight == 1 and not settings.best):
         reason = "no clicks: the base's full score" if not len(voters) else "weight 1: the base's full score"
+        if settings.paper and settings.weight < 1:
+            share = Explanation(settings.weight * own, f"base: {settings.weight:g} × {own:.4f}")
+            return Explanation(score, "no clicks: the base's share", [share])
         return Explanation(score, reason, [Explanation(own, "base")])
     weighted = row if weights is None else row * weights
     similar = log.vectors[voters].astype(np.float64) @ weighted
