@@ -72,7 +72,7 @@ def tree_cpu_seconds(pid: int) -> float:
     except OSError:  # it ended, or one of its threads did, while we looked
         return own
     ended = (int(fields[13]) + int(fields[14])) / os.sysconf("SC_CLK_TCK")
-    return own
+    return own + ended + sum(map(tree_cpu_seconds, children))
 
 
 def clock_seconds(pid: int) -> float:
