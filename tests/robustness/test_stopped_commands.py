@@ -29,24 +29,25 @@ TWO_PROCESSES = """
 import subprocess, sys, time
 def work(seconds):
     while time.process_time() < seconds: pass
-if len(sys.argv) > 1:
-    work(1.0)
+if len(sys.argv) > 2:
+    work(float(sys.argv[2]))
     sys.exit()
-subprocess.run([sys.executable, __file__, "child"])
+subprocess.run([sys.executable, __file__, "child", sys.argv[1]])
 work(600)
 """
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
-@pytest.mark.parametrize("moment", [0.5, 1.5])
-def test_what_a_child_worked_before_ctrl_c_is_not_counted_as_work_after_it(moment, tmp_path):
+@pytest.mark.parametrize(("child", "moment"), [(3.0, 0.5), (1.0, 1.5)])
+def test_what_a_child_worked_before_ctrl_c_is_not_counted_as_work_after_it(child, moment, tmp_path):
     """`vizsla demo` reads the documentation in a child, which takes about 2 CPU seconds."""
     script = tmp_path / "two_processes.py"
     script.write_text(TWO_PROCESSES)
-    _, _, seconds, after = stopped([sys.executable, str(script)], moment)
-    assert seconds - after >= moment
-    # From Ctrl-C on the child may work for the 0.25 s that `subprocess.run` gives it; not its whole second counts.
-    assert after < 0.6
+    _, _, seconds, after = stopped([sys.executable, str(script), str(child)], moment)
+    assert moment <= seconds - after < moment + 1.0  # a child counts while it works, not only when it has ended
+    # From Ctrl-C on the child may work for the 0.25 s that `subprocess.run` gives it, and for as long as a busy machine
+    # keeps us from sending it; its whole second must not count.
+    assert after < 0.9
 
 
 def test_all_verbs_are_tried():
