@@ -108,3 +108,21 @@ def test_few_clicks_make_a_logistic_curve():
     clicked = pick.random(200) < 1 / (1 + np.exp(3 - 2 * features[:, 0]))
     model, _ = fit(features, clicked, np.repeat(np.arange(20), 10), 0)
     assert not model.logits and model.weights[0] == max(model.weights)
+
+
+def test_a_least_confidence_is_applied_before_the_page_is_cut(dataset, confident):
+    for query in [query.text for query in dataset.queries][:30]:
+        everything = confident(query, 300)[0]
+        least = sorted(hit.confidence for hit in everything)[len(everything) // 2]
+        sure = [hit.id for hit in everything if hit.confidence >= least]
+        pages = [confident.page(query, 2, offset=at, min_confidence=least) for at in range(0, len(sure) + 1, 2)]
+        assert [id for page in pages for id in page.ids] == sure
+        assert {(page.total, page.total_is_exact) for page in pages} == {(len(sure), True)}
+    none = confident.page("word1", min_confidence=1)
+    assert none.ids == [] and none.total == 0
+    short = confident.page("word1", 3, min_confidence=0, depth=5)
+    assert (len(short), short.total, short.total_is_exact) == (3, 5, False)
+    with pytest.raises(InputError, match="with_confidence"):
+        bm25(dataset).page("word1", min_confidence=0.5)
+    with pytest.raises(InputError, match="`min_confidence` must be between 0 and 1. Got 2"):
+        confident.page("word1", min_confidence=2)

@@ -56,3 +56,12 @@ def test_words_of_new_items_are_known_at_once_and_those_of_deleted_ones_are_not(
         engine.delete(["browser"])
         assert engine("firefx").ids == [[]]
         assert engine("firefx").hints == ()
+
+
+def test_two_stop_words_are_never_meant(tmp_path):
+    texts = {"a": "so it is no good, the fig tree", "b": "no one is so tall", "c": "an apple tree"}
+    members = {"typos": Recipe.of("typo_tolerant", base=Recipe.of("bm25"))}
+    with Engine.create(tmp_path / "engine", members=members) as engine:
+        engine.add(texts)
+        assert engine.search("sono").hints == ()
+        assert engine.search("thefig").hints == ("Did you mean 'the fig'?",)

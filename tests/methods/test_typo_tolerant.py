@@ -168,3 +168,11 @@ def test_every_word_is_found_by_each_of_its_edits():
         ):
             assert word in [one.word for one in dictionary.near(typed, 1)], (word, typed)
             assert word in [one.word for one in dictionary.near(f"{typed}q", 2)], (word, typed)
+
+
+def test_two_stop_words_are_never_meant():
+    search = typo_tolerant(
+        bm25({"a": "so it is no good, the fig tree", "b": "no one is so tall", "c": "an apple tree"})
+    )
+    assert search.did_you_mean("sono") is None and search("sono").hints == ()
+    assert search.did_you_mean("thefig") == "the fig"

@@ -17,11 +17,12 @@ import sys
 import time
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from tests.robustness.command_data import make_data
-from tests.support.interrupts import started
+from tests.support.interrupts import started, tree_cpu_seconds
 from tests.support.stuck import Watched, finished
 from tests.support.tiny_bert import tiny_bert
 
@@ -117,14 +118,9 @@ class StoppedCommandTarget:
         """Return the exit code, what was said, and the CPU seconds: all, and those from Ctrl-C on."""
         shutil.rmtree(self.temporary, ignore_errors=True)
         self.temporary.mkdir()
-        told, before = {"TMPDIR": str(self.temporary), "HOME": str(self.temporary.parent)}, _ended_children()
+        told = {"TMPDIR": str(self.temporary), "HOME": str(self.temporary.parent)}
         arguments = [sys.executable, "-m", "vizsla", *command.split()]
-        process = started(arguments, cwd=self.folder, env=os.environ | told, stdin=subprocess.DEVNULL)
-        worked = _wait_until(process.pid, moment)
-        process.send_signal(signal.SIGINT)
-        said = finished(process)[1].decode(errors="replace")
-        seconds = _ended_children() - before
-        return process.returncode, said, seconds, seconds - worked
+        return stopped(arguments, moment, cwd=self.folder, env=os.environ | told)
 
     def _problem(self, command: str, code: int, said: str, after: float) -> str:
         left = sorted(entry.name for entry in self.temporary.iterdir())
@@ -169,11 +165,25 @@ class SlowStoppedTarget(StoppedCommandTarget):
         tiny_bert(self.folder / "model")
 
 
+def stopped(arguments: list[str], moment: float, **options: Any) -> tuple[int, str, float, float]:
+    """Send Ctrl-C to a command once it and its children have worked for so many CPU seconds.
+
+    Returns the exit code, what was said, and the CPU seconds: all, and those from Ctrl-C on.
+    """
+    before = _ended_children()
+    process = started(arguments, stdin=subprocess.DEVNULL, **options)
+    worked = _wait_until(process.pid, moment)
+    process.send_signal(signal.SIGINT)
+    said = finished(process)[1].decode(errors="replace")
+    seconds = _ended_children() - before
+    return process.returncode, said, seconds, seconds - worked
+
+
 def _wait_until(pid: int, moment: float) -> float:
-    """Return the CPU seconds of a process when it has worked for so long, or has ended."""
-    clock, worked, watched = (~pid << 3) | 2, 0.0, Watched(pid)  # Linux's name for the CPU clock of another process
+    """Return the CPU seconds of a process and its descendants when they have worked for so long, or it has ended."""
+    worked, watched = 0.0, Watched(pid)
     while worked < moment and watched.state != "Z" and not watched.is_stuck():
-        worked = time.clock_gettime(clock)
+        worked = max(worked, tree_cpu_seconds(pid))
         time.sleep(0.001)
     return worked
 

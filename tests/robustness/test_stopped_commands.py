@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from tests.fuzz.campaign import run
-from tests.robustness.stopped_command_target import COMMANDS
+from tests.robustness.stopped_command_target import COMMANDS, stopped
 from vizsla.cli.verbs import VERBS
 
 CASES = 12
@@ -23,6 +23,31 @@ def test_a_command_that_is_stopped_leaves_nothing_half_written():
     report = run("stops", count=CASES, seed=2026)
     assert not report.findings, str(report)
     assert report.outcomes["refused"], "some must have been stopped"
+
+
+TWO_PROCESSES = """
+import subprocess, sys, time
+def work(seconds):
+    while time.process_time() < seconds: pass
+if len(sys.argv) > 2:
+    work(float(sys.argv[2]))
+    sys.exit()
+subprocess.run([sys.executable, __file__, "child", sys.argv[1]])
+work(600)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+@pytest.mark.parametrize(("child", "moment"), [(3.0, 0.5), (1.0, 1.5)])
+def test_what_a_child_worked_before_ctrl_c_is_not_counted_as_work_after_it(child, moment, tmp_path):
+    """`vizsla demo` reads the documentation in a child, which takes about 2 CPU seconds."""
+    script = tmp_path / "two_processes.py"
+    script.write_text(TWO_PROCESSES)
+    _, _, seconds, after = stopped([sys.executable, str(script), str(child)], moment)
+    assert moment <= seconds - after < moment + 1.0  # a child counts while it works, not only when it has ended
+    # From Ctrl-C on the child may work for the 0.25 s that `subprocess.run` gives it, and for as long as a busy machine
+    # keeps us from sending it; its whole second must not count.
+    assert after < 0.9
 
 
 def test_all_verbs_are_tried():

@@ -9,10 +9,13 @@ import time
 from urllib.parse import quote
 
 import pytest
+from starlette.testclient import TestClient
 
 import vizsla
 from tests.compose.test_confidence import world
 from tests.serve.services import FRUIT, fruit_engine, serving
+from vizsla.serve import ServiceSettings, app
+from vizsla.serve.telemetry import JsonLog
 
 
 @pytest.fixture
@@ -268,6 +271,12 @@ def test_hits_that_are_not_sure_enough_are_left_out_on_request(engine):
     with serving(confident) as client:
         found = client.post("/v1/search", json={"query": query, "min_confidence": middle}).json()["results"]
         assert {hit["id"] for hit in found} == {id for id, sure in everything.items() if sure >= middle}
+        whole = confident(query, 300)[0]
+        sure = [hit.id for hit in whole if hit.confidence >= middle]
+        body = {"query": query, "min_confidence": middle, "k": 2}
+        pages = [client.post("/v1/search", json={**body, "offset": at}).json() for at in range(0, len(sure), 2)]
+        assert [hit["id"] for page in pages for hit in page["results"]] == sure
+        assert {page["total"] for page in pages} == {len(sure)}
         assert client.post("/v1/search", json={"query": query, "min_confidence": 1.5}).status_code == 422
     with serving(engine) as client:
         answer = client.post("/v1/search", json={"query": "fig", "min_confidence": 0.5})
@@ -286,3 +295,21 @@ def test_half_a_surrogate_pair_is_answered(client, where):
 def test_rerank_names_what_scored(client):
     body = {"query": "fig", "documents": ["a fig"]}
     assert client.post("/v1/rerank", json=body).json()["model"] == "bm25"
+
+
+def test_an_unexpected_error_is_a_problem_that_tells_nothing_but_the_request_id(engine, monkeypatch):
+    def fail(*_):
+        raise RuntimeError("a secret")
+
+    log = io.StringIO()
+    service = app(engine, settings=ServiceSettings(), log=JsonLog(log))
+    monkeypatch.setattr(service.state.backend, "get", fail)
+    with TestClient(service, raise_server_exceptions=False) as client:
+        answer = client.get("/v1/items/fig", headers={"X-Request-Id": "r1"})
+    assert answer.status_code == 500 and answer.headers["content-type"] == "application/problem+json"
+    assert answer.json()["title"] == "Internal Server Error" and "r1" in answer.json()["detail"]
+    assert "secret" not in answer.text
+    assert answer.headers["x-request-id"] == "r1" and answer.headers["x-content-type-options"] == "nosniff"
+    assert [line["error"] for line in map(json.loads, log.getvalue().splitlines()) if line["event"] == "error"] == [
+        "RuntimeError"
+    ]

@@ -59,6 +59,30 @@ def cpu_seconds(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
+def tree_cpu_seconds(pid: int) -> float:
+    """Return how long a process has worked so far, with the children that it waited for and those that still run.
+
+    `getrusage` of an ended process counts all of them, so what it used by some moment must count them too.
+    """
+    own = clock_seconds(pid)
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        tasks = [task / "children" for task in Path(f"/proc/{pid}/task").iterdir()]
+        children = [int(child) for task in tasks for child in task.read_text().split()]
+    except OSError:  # it ended, or one of its threads did, while we looked
+        return own
+    ended = (int(fields[13]) + int(fields[14])) / os.sysconf("SC_CLK_TCK")
+    return own + ended + sum(map(tree_cpu_seconds, children))
+
+
+def clock_seconds(pid: int) -> float:
+    """Return how long a process has worked so far, by its CPU clock; 0 if it is gone."""
+    try:
+        return time.clock_gettime((~pid << 3) | 2)  # Linux's name for the CPU clock of another process
+    except OSError:
+        return 0.0
+
+
 def _ended_children() -> float:
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime

@@ -96,6 +96,16 @@ def test_joined_and_split_words_are_found():
     assert suggestion("browser", corrections(["browser"], words)) is None
 
 
+def test_a_word_is_never_split_into_two_stop_words():
+    words = dictionary(so=90, no=90, the=90, fig=4, been=9, have=9)
+    stop_words = {"so", "no", "the", "been", "have"}
+    assert [one.word for one in corrections(["sono"], words)] == ["so", "no"]
+    assert corrections(["sono"], words, stop_words) == []
+    assert [one.word for one in corrections(["thefig"], words, stop_words)] == ["the", "fig"]
+    assert [one.word for one in corrections(["havebeeen"], words)] == ["have", "been"]
+    assert corrections(["havebeeen"], words, stop_words) == []
+
+
 @pytest.mark.parametrize("alphabet", ["ab", "abcé字", "abcdefghijklmnop qrs"])
 def test_completions_are_those_of_comparing_every_entry(alphabet):
     rng = random.Random(6)

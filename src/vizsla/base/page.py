@@ -110,19 +110,35 @@ class RankedList:
     A retriever whose answers are heads of longer ones is asked for as many hits as are needed. Others, such as sums
     that look deeper when they are asked for more, are asked for fixed numbers: what a longer answer adds comes after
     the hits of the shorter one. So the list does not depend on the page that is asked for.
+
+    With a least confidence the list is what is sure enough of the best `depth`.
     """
 
-    def __init__(self, retriever: Retriever, queries: Queries, filter: Filter | None, depth: int, threads: int):
+    def __init__(
+        self,
+        retriever: Retriever,
+        queries: Queries,
+        filter: Filter | None,
+        depth: int,
+        threads: int,
+        min_confidence: float | None = None,
+    ):
         self._retriever, self._queries, self._filter, self._threads = retriever, queries, filter, threads
+        self._depth, self._min_confidence = depth, min_confidence
         self._steady = retriever._steady_depth(filter)
         self._next = max(depth, int(min(self._steady, depth)))
         self._found: Candidates | None = None
         self.is_complete = False
+        self.is_exhausted = False  # whether nothing was left out below the list
 
     def head(self, count: int) -> Candidates:
         """Return at least `count` hits, as many as there are if these are fewer."""
         count = max(1, count)
         if self._found is not None and (self.is_complete or len(self._found.items) >= count):
+            return self._found
+        if self._min_confidence is not None:
+            found = self._search(self._depth)
+            self._found, self.is_complete = _sure(found, self._min_confidence), True
             return self._found
         if count <= self._steady:
             self._found = self._search(count)
@@ -139,8 +155,18 @@ class RankedList:
         everything = max(1, len(self._retriever.items))
         wanted = min(count, everything)
         found = self._retriever._search_checked(self._queries, wanted, self._filter, self._threads)
-        self.is_complete = len(found.items) < count
+        self.is_complete = self.is_exhausted = len(found.items) < count
         return found
+
+
+def _sure(found: Candidates, least: float) -> Candidates:
+    """Return the hits of one query that are sure enough."""
+    if found.confidences is None:
+        raise InputError(
+            "`min_confidence` must be asked of a retriever that knows how sure it is. Got one that does not: see "
+            "`with_confidence`."
+        )
+    return _at(found, np.flatnonzero(found.confidences >= np.float32(least)))
 
 
 def _appended(first: Candidates, longer: Candidates) -> Candidates:
@@ -169,6 +195,7 @@ class PageRequest:
         depth: int,
         threads: int,
         syntax: str,
+        min_confidence: float | None = None,
     ):
         self._start = perf_counter()
         if not isinstance(query, str | Queries):
@@ -188,8 +215,9 @@ class PageRequest:
             self._required = required.mask if isinstance(required, Filter) else None
         self._filter = self._prepared(where)
         self._condition = self._filter.condition if self._filter is not None else None
-        self._matches = retriever._matches(self._queries, self._threads)
-        self._list = RankedList(retriever, self._queries, self._filter, self._depth, self._threads)
+        self._least = None if min_confidence is None else _checked_share(min_confidence)
+        self._matches = retriever._matches(self._queries, self._threads) if self._least is None else None
+        self._list = self._ranked(self._queries, self._filter)
 
     def answer(self, facets: Any, sort: Any, distinct: str | None, highlight: Any, snippet_chars: int) -> Page:
         """Return the page."""
@@ -216,6 +244,9 @@ class PageRequest:
             shown = shown.with_hints(self._retriever._hints(self._queries))
         return Page(self._shown, hits, total, exact, self._offset, counted, groups, shown)
 
+    def _ranked(self, queries: Queries, filter: Filter | None) -> RankedList:
+        return RankedList(self._retriever, queries, filter, self._depth, self._threads, self._least)
+
     def _prepared(self, where: Where | None) -> Filter | None:
         """Return a filter, with what the query requires and excludes."""
         filter = Filter.prepared(where, self._items)
@@ -236,11 +267,13 @@ class PageRequest:
         if self._matches is not None:
             matches = self._matches if filter is None else self._matches[filter.mask[self._matches]]
             return matches, True
-        pool = self._retriever._unscored_best(self._queries, self._depth, filter, self._threads)
+        pool = None
+        if self._least is None:
+            pool = self._retriever._unscored_best(self._queries, self._depth, filter, self._threads)
         if pool is not None:
             return pool, len(pool) < self._depth
         found = ranked.head(self._depth).items
-        return found[: self._depth], ranked.is_complete and len(found) <= self._depth
+        return found[: self._depth], ranked.is_exhausted and len(found) <= self._depth
 
     def _total(self) -> tuple[int, bool]:
         members, exact = self._members(self._filter, self._list)
@@ -255,7 +288,7 @@ class PageRequest:
             return self._members(self._filter, self._list)[0]
         filter = self._prepared(rest)
         another = Queries.of(self._queries)  # another call: what a budget was spent on depends on the filter
-        return self._members(filter, RankedList(self._retriever, another, filter, self._depth, self._threads))[0]
+        return self._members(filter, self._ranked(another, filter))[0]
 
     def _known(self) -> ItemMetadata:
         if self._details is None:
@@ -341,6 +374,13 @@ class PageRequest:
             hit.highlights = {name: spans_of(text) for name, text in texts.items()}
             if TEXT_FIELD in texts:
                 hit.snippet = snippet_of(texts[TEXT_FIELD], hit.highlights[TEXT_FIELD], snippet_chars)
+
+
+def _checked_share(given: Any) -> float:
+    is_number = isinstance(given, int | float) and not isinstance(given, bool)
+    if not is_number or not 0 <= given <= 1:
+        raise InputError(f"`min_confidence` must be between 0 and 1. Got {given!r:.40}.")
+    return float(given)
 
 
 def sort_of(given: Any) -> list[tuple[str, bool]]:

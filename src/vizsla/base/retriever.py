@@ -294,6 +294,7 @@ class Retriever(Composable, Scorer, Artifact):
         depth: int = PAGE_DEPTH,
         threads: int = 1,
         syntax: str = PLAIN,
+        min_confidence: float | None = None,
     ) -> Page:
         """Return `k` hits of one query after the first `offset`, with counts over everything that was found.
 
@@ -330,6 +331,9 @@ class Retriever(Composable, Scorer, Artifact):
             How many threads may be used.
         syntax : {"plain", "web"}
             How the query is read, as in a search.
+        min_confidence : float, optional
+            Leave out hits that are less likely to be clicked, before the page is cut; the list is then made of the best
+            `depth`. Needs a retriever `with_confidence`.
 
         Examples
         --------
@@ -339,7 +343,7 @@ class Retriever(Composable, Scorer, Artifact):
         >>> page.ids, page.total, page.facets["price"].values[0]
         (['t'], 2, FacetValue(value=0, count=1, end=5))
         """
-        request = PageRequest(self, query, k, offset, where, depth, threads, syntax)
+        request = PageRequest(self, query, k, offset, where, depth, threads, syntax, min_confidence)
         return request.answer(facets, sort, distinct, highlight, snippet_chars)
 
     def similar(self, item: str, k: int = 10, *, where: Where | None = None, threads: int = 1) -> Candidates:

@@ -115,7 +115,7 @@ class LiveRetriever(Retriever):
             Of an engine, the member that answers; the default one unless given.
         **options
             As in `Retriever.page`: offset, where, facets, sort, distinct, highlight, snippet_chars, depth, threads,
-            syntax.
+            syntax, min_confidence.
         """
         where = options.pop("where", None)
         counts = any(options.get(name) is not None for name in ("facets", "sort", "distinct", "syntax"))

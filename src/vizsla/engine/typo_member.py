@@ -20,7 +20,7 @@ from vizsla.engine.word_member import Asked, WordMember
 from vizsla.engine.word_segments import SegmentLists, WordSegment
 from vizsla.errors import InputError
 from vizsla.methods.bm25_mixed import QueryWords
-from vizsla.methods.typo_tolerant import described, query_words
+from vizsla.methods.typo_tolerant import described, query_words, stop_words
 from vizsla.text.analyzers import Analyzer, AnyLanguage
 from vizsla.text.highlights import Highlighter
 from vizsla.text.spelling import Correction, FuzzyDictionary, Neighbor, corrections, suggestion
@@ -193,7 +193,7 @@ class TypoTolerantView(Bm25View):
         return self._found(list(counts)), np.array(list(counts.values()), np.float32).tolist()
 
     def _corrections(self, text: str) -> list[Correction]:
-        return corrections(query_words(text, self.analyzer), self.lexicon)
+        return corrections(query_words(text, self.analyzer), self.lexicon, stop_words(self.analyzer))
 
 
 class TypoTolerantMember(LiveMember):

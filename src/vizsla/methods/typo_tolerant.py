@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -21,6 +22,7 @@ from vizsla.methods.bm25_mixed import MixedWords, QueryWords
 from vizsla.methods.bm25_statistics import Statistics
 from vizsla.text.bag_of_words import BagOfWords
 from vizsla.text.highlights import Highlighter
+from vizsla.text.languages import listed as stop_words_of
 from vizsla.text.spelling import Correction, FuzzyDictionary, Lexicon, corrections, suggestion
 from vizsla.text.streams import listed
 from vizsla.typing import Int64Array
@@ -46,6 +48,23 @@ def query_words(text: str, analyzer: Analyzer) -> list[str]:
     words: list[str] = _native.tokens(text, lower, 0, 0, False)
     whole = set(_native.tokens(text, *analyzer.rule))
     return [word for word in words if word in whole]
+
+
+def stop_words(analyzer: Analyzer) -> frozenset[str]:
+    """Return the stop words of the analyzer's languages, whether it drops them or not, and any others that it drops.
+
+    Examples
+    --------
+    >>> from vizsla.text.analyzers import AnyLanguage
+    >>> {"so", "no"} <= stop_words(AnyLanguage("english", drop=False))
+    True
+    """
+    return _stop_words(tuple(analyzer.languages), analyzer.dropped)
+
+
+@cache
+def _stop_words(languages: tuple[str, ...], dropped: frozenset[str]) -> frozenset[str]:
+    return dropped | stop_words_of(languages)
 
 
 class TolerantWords(Encoder):
@@ -106,7 +125,8 @@ class TolerantWords(Encoder):
         """Return what the words of a query may stand for, found once per call."""
         known: list[Correction] | None = queries.memo((self, row))
         if known is None:
-            found = corrections(query_words(queries.texts[row], self.words.analyzer), self.lexicon)
+            analyzer = self.words.analyzer
+            found = corrections(query_words(queries.texts[row], analyzer), self.lexicon, stop_words(analyzer))
             known = queries.memoize((self, row), found)
         return known
 

@@ -189,16 +189,10 @@ class Backend:
             distinct=asked.group,
             highlight=asked.highlights,
             syntax=self._syntax(asked.syntax),
+            min_confidence=asked.min_confidence,
         )
         found = page.to_dict(asked.fields)
         hits = found.pop("hits")
-        if asked.min_confidence is not None:
-            if any("confidence" not in hit for hit in hits):
-                raise InputError(
-                    "`min_confidence` must be asked of a member that knows how sure it is. Got one that does not: see "
-                    "`with_confidence`."
-                )
-            hits = [hit for hit in hits if hit["confidence"] >= asked.min_confidence]
         if asked.explain:
             for hit in hits:
                 why = retriever.explain(text, hit["id"], where=condition, syntax=self._syntax(asked.syntax))

@@ -12,6 +12,7 @@ from typing import Any, TextIO
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest, multiprocess
 
+from vizsla.serve.problems import ProblemResponse
 from vizsla.serve.security import Receive, Scope, Send
 
 SECONDS = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10)
@@ -64,7 +65,10 @@ class JsonLog:
 
 
 class ObservedApp:
-    """ASGI middleware: gives each request an id, counts it, times it and logs it."""
+    """ASGI middleware: gives each request an id, counts it, times it and logs it.
+
+    An error that nothing else answers is answered here, by a problem without details, and raised on to the server.
+    """
 
     def __init__(self, app: Any, metrics: Metrics, log: JsonLog, *, quiet_paths: tuple[str, ...] = ()):
         self._app, self._metrics, self._log, self._quiet = app, metrics, log, quiet_paths
@@ -78,18 +82,24 @@ class ObservedApp:
         sound = 0 < len(given) <= 64 and given.isascii() and given.decode("latin-1").isprintable()
         request_id = given.decode("latin-1") if sound else uuid.uuid4().hex
         scope.setdefault("state", {})["request_id"] = request_id
-        started, status = time.perf_counter(), 500
+        started, status, answered = time.perf_counter(), 500, False
 
         async def send_observed(message: MutableMapping[str, Any]) -> None:
-            nonlocal status
+            nonlocal status, answered
             if message["type"] == "http.response.start":
-                status = message["status"]
+                status, answered = message["status"], True
                 message["headers"] = [*message.get("headers", ()), (b"x-request-id", request_id.encode())]
             await send(message)
 
         self._metrics.in_flight.inc()
         try:
             await self._app(scope, receive, send_observed)
+        except Exception as error:
+            self._log.write("error", id=request_id, path=scope["path"], error=type(error).__name__)
+            if not answered:
+                said = f"An unexpected error; the log has it under the request id {request_id}."
+                await ProblemResponse(500, said)(scope, receive, send_observed)
+            raise
         finally:
             self._metrics.in_flight.dec()
             took = time.perf_counter() - started

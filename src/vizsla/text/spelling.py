@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple, Protocol
 
@@ -128,14 +128,14 @@ class FuzzyDictionary:
         return [Neighbor(words[number], distance, count) for number, distance, count in found if count]
 
 
-def corrections(words: Sequence[str], lexicon: Lexicon) -> list[Correction]:
+def corrections(words: Sequence[str], lexicon: Lexicon, stop_words: Container[str] = ()) -> list[Correction]:
     """Return what the words of a query may stand for, in their order, as a lexicon has it.
 
     A word that no item holds stands for its neighbors: those one edit away, or two if there are none and it has 8
     letters. A neighbor's weight is that of its distance times its share of the items that hold any of them, so all
     together count less than a word that was typed. A word of at most 2 items stands, beside itself, for neighbors that
     50 times as many items hold. Two neighboring words stand for one that joins them, and a word without neighbors for
-    two that it is made of, one of which may have a typo.
+    two that it is made of, one of which may have a typo; two stop words are never proposed.
 
     Examples
     --------
@@ -159,7 +159,7 @@ def corrections(words: Sequence[str], lexicon: Lexicon) -> list[Correction]:
             places |= {place, place + 1} if unknown else set()
     for place, word in enumerate(words):
         if place not in places and len(word) >= ONE_EDIT_LETTERS and word.isalpha() and counts[place] <= RARE:
-            found += _of_word(word, counts[place], lexicon)
+            found += _of_word(word, counts[place], lexicon, stop_words)
     return found
 
 
@@ -183,14 +183,14 @@ def suggestion(text: str, found: Iterable[Correction]) -> str | None:
     return corrected if meant else None
 
 
-def _of_word(word: str, count: int, lexicon: Lexicon) -> list[Correction]:
+def _of_word(word: str, count: int, lexicon: Lexicon, stop_words: Container[str]) -> list[Correction]:
     near = [one for one in lexicon.near(word, 1) if one.edits]
     if not near and not count and len(word) >= TWO_EDITS_LETTERS:
         near = lexicon.near(word, 2)
     if count:
         near = [one for one in near if one.holders >= RARE_RATIO * count]
     if not near:
-        return [] if count else _split(word, lexicon)
+        return [] if count else _split(word, lexicon, stop_words)
     near = sorted(near, key=lambda one: (-one.holders, one.word))[:MOST_NEIGHBORS]
     total = sum(one.holders for one in near)
     likely = [one for one in near if one.holders >= LEAST_SHARE * total]
@@ -201,11 +201,14 @@ def _of_word(word: str, count: int, lexicon: Lexicon) -> list[Correction]:
     ]
 
 
-def _split(word: str, lexicon: Lexicon) -> list[Correction]:
+def _split(word: str, lexicon: Lexicon, stop_words: Container[str]) -> list[Correction]:
     """Return the two words that a word is made of: the rarer of them as frequent as can be, the second with a typo."""
     pairs = [(word[:at], word[at:]) for at in range(2, len(word) - 1)]
     counts = lexicon.counts([part for pair in pairs for part in pair])
-    least = [min(counts[2 * place], counts[2 * place + 1]) for place in range(len(pairs))]
+    least = [
+        0 if one in stop_words and other in stop_words else min(counts[2 * place], counts[2 * place + 1])
+        for place, (one, other) in enumerate(pairs)
+    ]
     if most := max(least, default=0):
         return [Correction(word, part, JOINED_WEIGHT, 0, True) for part in pairs[least.index(most)]]
     best: tuple[int, list[Correction]] = (0, [])
@@ -216,7 +219,7 @@ def _split(word: str, lexicon: Lexicon) -> list[Correction]:
             if not count or len(typed) < ONE_EDIT_LETTERS or len(known) < ONE_EDIT_LETTERS:
                 continue
             for one in sorted(lexicon.near(typed, 1), key=lambda one: one.word):
-                if min(count, one.holders) > best[0]:
+                if min(count, one.holders) > best[0] and not (known in stop_words and one.word in stop_words):
                     two = (known, one.word) if part else (one.word, known)
                     best = (
                         min(count, one.holders),
