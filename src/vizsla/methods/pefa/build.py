@@ -109,6 +109,7 @@ def pefa_xs(
 
 
 PAPER_WEIGHT = 0.5
+PAPER_NEIGHBORS = 32
 
 
 def _paper_xs(
@@ -221,6 +222,7 @@ def pefa_xl(
     half_life: float | str | None = None,
     cold: float = COLD_SHARE,
     seed: int = 0,
+    paper: bool = False,
     **options: Any,
 ) -> PefaXl:
     """Let the past queries nearest to a query vote for what was clicked for them (Eq. 6), on top of any retriever.
@@ -255,6 +257,9 @@ def pefa_xl(
         holds float16 where the base holds float32), and "flat" over a base without vectors.
     half_life, cold, seed
         As in `pefa_xs`.
+    paper : bool
+        Eq. 6 to the letter: every click counts 1, past queries with a negative similarity vote against, and λ = 0
+        leaves the votes alone. Nothing is chosen; "auto" is then λ = 0.5 and 32 neighbors.
     **options
         What that index takes, such as `M` or `ef`.
 
@@ -268,6 +273,8 @@ def pefa_xl(
     >>> search("tart").ids
     [['a']]
     """
+    if paper and ((votes, near, scale, threshold) != (AUTO,) * 4 or half_life is not None):
+        raise InputError("`paper` must be with `weight` and `neighbors` alone. Got another option: leave it out.")
     if half_life is not None:
         given = {**locals(), **options, "half_life": None}
         clicks, days = recent_clicks(clicks, half_life, lambda part: _again(given, part))
@@ -280,6 +287,11 @@ def pefa_xl(
     if not isinstance(encoder, Encoder) or encoder.sparse:
         raise InputError("`encoder` must turn queries into dense vectors; this base has none. Give one.")
     log = ClickLog.of(clicks, base.items, lambda texts: Queries(texts).encoded(encoder))
+    if paper:
+        share = PAPER_WEIGHT if weight == AUTO else number_of("weight", weight)
+        nearest = PAPER_NEIGHBORS if neighbors == AUTO else int(number_of("neighbors", neighbors))
+        exact = XlSettings(share, nearest, paper=True)
+        return PefaXl(base, encoder, log, exact, _past_index(base, log, exact, index, options), depth=depth)
     worth = default_scale(base, log) if scale == AUTO else number_of("scale", scale)
     trials = [
         XlSettings(w, k, how, n, worth, least)
@@ -295,9 +307,16 @@ def pefa_xl(
             warn_too_few(log)
     elif len(trials) > 1:
         choice, settings = choose_xl(base, log, trials, cold=cold, seed=seed)
-    kind, same = _like(base, settings.neighbors) if index == AUTO else (index, {})
-    built = query_index(kind, log, **(same | options))
+    built = _past_index(base, log, settings, index, options)
     return PefaXl(base, encoder, log, settings, built, depth=depth, choice=choice)
+
+
+def _past_index(
+    base: Retriever, log: ClickLog, settings: XlSettings, index: str, options: dict[str, Any]
+) -> DenseIndex | None:
+    """Index the past queries as wanted, or as the base does its items."""
+    kind, same = _like(base, settings.neighbors) if index == AUTO else (index, {})
+    return query_index(kind, log, **(same | options))
 
 
 def _again(given: dict[str, Any], clicks: Any) -> PefaXl:
@@ -405,9 +424,8 @@ def pefa(
         Which clicks are held out to choose by.
     **options
         Of the variant; what is left out, or "auto", is chosen on held-out clicks. "xs" has `weight`, `calibrated`
-        and `paper`;
-        "max" has `weight`, `margin` and `item_weight`; "xl" has `weight`, `neighbors`, `votes`, `near`, `scale`,
-        `threshold`, `encoder`, `depth`, `index` and what that index takes.
+        and `paper`; "max" has `weight`, `margin` and `item_weight`; "xl" has `weight`, `neighbors`, `votes`, `near`,
+        `scale`, `threshold`, `paper`, `encoder`, `depth`, `index` and what that index takes.
 
     Examples
     --------

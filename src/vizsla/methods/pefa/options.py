@@ -104,7 +104,7 @@ class XsSettings:
 AGGREGATES = ("mean", "max")
 
 XL_RANGES = {
-    "weight": NumberRange(0, 1, above=True),
+    "weight": SHARE,
     "neighbors": COUNT,
     "near": NumberRange(high=1, below=True),
     "scale": FROM_0,
@@ -119,7 +119,7 @@ class XlSettings:
     Parameters
     ----------
     weight : float
-        λ, above 0: votes count (1 - λ) / λ times, which ranks like the paper's λ · base + (1 - λ) · votes.
+        λ: votes count (1 - λ) / λ times, which ranks like the paper's λ · base + (1 - λ) · votes; 0 with `paper` only.
     neighbors : int
         k: how many past queries vote.
     votes : {"mean", "max"}
@@ -130,7 +130,10 @@ class XlSettings:
         What a full vote is worth in the base's scores; 1 in the paper.
     threshold : float
         Votes at which an item with clicks keeps its base score: who gets fewer steps back, so that items without
-        clicks compete fairly. 0 in the paper, where votes can only lift.
+        clicks compete fairly. 0 in the paper.
+    paper : bool
+        Eq. 6 to the letter: every click counts 1, a past query with a negative similarity votes against its items,
+        and scores are λ · base + (1 - λ) · votes.
     """
 
     weight: float
@@ -139,10 +142,15 @@ class XlSettings:
     near: float = 0.0
     scale: float = 1.0
     threshold: float = 0.0
+    paper: bool = False
 
     def __post_init__(self) -> None:
         check_numbers(self, XL_RANGES)
         check_choice("votes", self.votes, AGGREGATES)
+        if self.paper and (self.votes, self.near, self.scale, self.threshold) != ("mean", 0, 1, 0):
+            raise InputError("`paper` must be alone: mean votes, no near, scale or threshold. Got one of them.")
+        if self.weight == 0 and not self.paper:
+            raise InputError("`weight` must be above 0 without `paper`. Got 0.")
 
     @classmethod
     def of(cls, values: dict[str, Any]) -> Self:
@@ -153,9 +161,18 @@ class XlSettings:
             raise InputError(f"The settings must be those of PEFA-XL. Got others: {error}.") from error
 
     @property
+    def base_share(self) -> float:
+        """What the base's score counts."""
+        return self.weight if self.paper else 1.0
+
+    @property
     def worth(self) -> float:
         """What a vote of 1 adds to the base's score."""
-        return (1 - self.weight) / self.weight * self.scale
+        return 1 - self.weight if self.paper else (1 - self.weight) / self.weight * self.scale
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the numbers as the artifact holds them; `paper` only where it is set."""
+        return {name: value for name, value in asdict(self).items() if name != "paper" or value}
 
 
 def clicks_elsewhere(log: ClickLog, items: Strings, dataset: Dataset) -> list[tuple[str, str, float]]:

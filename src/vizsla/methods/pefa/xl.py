@@ -63,15 +63,35 @@ class VoteCounter:
     """
 
     def __init__(self, log: ClickLog):
+        self._log = log
         self._clicks = _native.ClickVotes(log.offsets, log.items, log.units, log.width)
 
     def count(self, neighbors: Candidates, settings: XlSettings, filter: Filter | None = None) -> Votes:
         """Return what these past queries, nearest first, say about items; a query's strongest item has share 1."""
+        if settings.paper:
+            return self._paper_votes(neighbors, settings.neighbors, filter)
         arrays = self._clicks.count(
             neighbors.offsets, neighbors.items, neighbors._required_scores(),
             settings.neighbors, settings.near, settings.votes == "max", None if filter is None else filter.mask,
         )  # fmt: skip
         return Votes(*map(np.frombuffer, arrays, (np.int64, np.int32, np.float64)))
+
+    def _paper_votes(self, neighbors: Candidates, k: int, filter: Filter | None) -> Votes:
+        """Return Eq. 5 divided by k: the sum of similarities, negative ones too, with clicks of weight 1."""
+        from scipy.sparse import csr_array
+
+        scores = neighbors._required_scores().astype(np.float64)
+        shape = len(neighbors.offsets) - 1, len(self._log)
+        similar = csr_array((scores, neighbors.items, neighbors.offsets), shape=shape)
+        clicks = self._log.matrix.astype(np.float64)
+        clicks.data[:] = 1
+        votes = (similar @ clicks).tocoo()
+        rows, items, values = votes.row, votes.col, votes.data / k
+        kept = np.ones(len(items), np.bool_) if filter is None else filter.mask[items]
+        order = np.lexsort((items[kept], rows[kept]))
+        offsets = np.zeros(shape[0] + 1, np.int64)
+        np.cumsum(np.bincount(rows[kept], minlength=shape[0]), out=offsets[1:])
+        return Votes(offsets, items[kept][order].astype(np.int32), values[kept][order])
 
 
 DEFAULT_BASE_DEPTH = 100
@@ -241,8 +261,9 @@ class PefaXl(Retriever):
         votes, cost = self._votes(queries, filter, threads)
         if votes is None:
             return self.base._search_checked(queries, k, filter, threads)
-        joined, stats = joined_with_votes(self.base, queries, max(k, self.depth), votes, filter, threads)
         how = self.settings
+        depth = max(k, self.depth)
+        joined, stats = joined_with_votes(self.base, queries, depth, votes, filter, threads, share=how.base_share)
         return _answer(joined.best(how.worth, how.threshold, self._clicked, k), self.items, stats + cost)
 
     def _score(self, queries: Queries, candidates: Candidates, filter: Filter | None, threads: int) -> PairScores:
@@ -281,13 +302,14 @@ class PefaXl(Retriever):
             return []
         near, log = self._neighbors(queries, self.index, 1), self.log
         clicks = np.flatnonzero(log.items == item)
-        shares = dict(zip(log.rows[clicks].tolist(), log.shares[clicks].tolist(), strict=True))
+        weights = np.ones(len(clicks)) if self.settings.paper else log.shares[clicks]
+        shares = dict(zip(log.rows[clicks].tolist(), weights.tolist(), strict=True))
         found = zip(near.items.tolist(), near._required_scores().tolist(), strict=True)
         return [(log.queries[past], shares[past], similar) for past, similar in found if past in shares]
 
     def _write(self, writer: ArtifactWriter) -> None:
         choice = None if self.choice is None else self.choice.to_dict()
-        writer.parameters(settings=vars(self.settings), choice=choice, depth=self.depth)
+        writer.parameters(settings=self.settings.to_dict(), choice=choice, depth=self.depth)
         # The vectors of a flat index are the log's: they are not stored twice.
         apart = self.index
         if isinstance(apart, FlatIndex) and apart.stored.rows is self.log.vectors and apart.guard is None:
@@ -314,12 +336,13 @@ def explain_xl(
     base: Explanation, voters: list[tuple[str, float, float]], settings: XlSettings, *, clicked: bool
 ) -> Explanation:
     """Return the base's share of an item's score and what each past query adds to it: text, share and similarity."""
-    shares = [Explanation(base.score, "base", [base])]
+    own = settings.base_share
+    shares = [Explanation(own * base.score, "base" if own == 1 else f"base: {own:g} × {base.score:.4f}", [base])]
     worth = settings.worth / (settings.neighbors if settings.votes == "mean" else 1)
     votes = [
         Explanation(worth * (similar - settings.near) * share, f"{text!r}: share {share:g}, similarity {similar:.4f}")
         for text, share, similar in voters
-        if similar > settings.near
+        if similar > settings.near or settings.paper
     ]
     total = float(sum(vote.score for vote in votes))
     if settings.votes == "max":
@@ -346,11 +369,22 @@ def _read_index(reader: ArtifactReader, log: ClickLog) -> DenseIndex | None:
 
 
 def joined_with_votes(
-    base: Retriever, queries: Queries, depth: int, votes: Votes, filter: Filter | None, threads: int
+    base: Retriever,
+    queries: Queries,
+    depth: int,
+    votes: Votes,
+    filter: Filter | None,
+    threads: int,
+    *,
+    share: float = 1.0,
 ) -> tuple[_native.VotedSum, Stats]:
-    """Let the base find `depth` items and score those that only the votes name; return both joined, and the cost."""
+    """Let the base find `depth` items and score those that only the votes name; return both joined, and the cost.
+
+    The base's scores count `share` times.
+    """
     found = base._search_checked(queries, depth, filter, threads)
-    joined = _native.VotedSum((found.offsets, found.items, found._required_scores()), votes, len(base.items))
+    scores = times(found._required_scores(), share)
+    joined = _native.VotedSum((found.offsets, found.items, scores), votes, len(base.items))
     missing: Any = joined.missing()
     stats = found.stats.with_exact(False)
     if missing is None:
@@ -358,15 +392,23 @@ def joined_with_votes(
     offsets, items = map(np.frombuffer, missing, (np.int64, np.int32))
     wanted = Candidates.unchecked(offsets, items, None, base.items, Stats())
     scored = base._score_once(queries, wanted, filter, threads)
-    joined.fill(np.ascontiguousarray(scored.scores, np.float32))
+    joined.fill(times(scored.scores, share))
     return joined, stats + scored.stats
+
+
+def times(scores: Float32Array, share: float) -> Float32Array:
+    """Return the scores times a share, as kernels take them; infinite ones stay, and a share of 0 keeps none."""
+    plain = np.ascontiguousarray(scores, np.float32)
+    if share == 1:
+        return plain
+    return plain * np.float32(share) if share else np.zeros_like(plain)
 
 
 def with_votes(
     candidates: Candidates, scores: Float32Array, votes: Votes, settings: XlSettings, clicked: NDArray[np.bool_]
 ) -> Float32Array:
     """Return the base's scores of candidates with their votes, in the candidates' order."""
-    scored = candidates.offsets, candidates.items, np.ascontiguousarray(scores, np.float32)
+    scored = candidates.offsets, candidates.items, times(scores, settings.base_share)
     totals: Any = _native.add_votes(scored, votes, settings.worth, settings.threshold, clicked)
     return np.frombuffer(totals, np.float32)
 
