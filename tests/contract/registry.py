@@ -49,6 +49,7 @@ from vizsla.methods.jpq.train_jpq import jpq
 from vizsla.methods.late_interaction import late_interaction
 from vizsla.methods.pefa import pefa_max, pefa_xl, pefa_xs
 from vizsla.methods.pq import pq
+from vizsla.methods.remembered_clicks import click_memory
 from vizsla.methods.sidr.model import sidr
 from vizsla.methods.tfidf import tfidf
 from vizsla.methods.tokens.model import tokens
@@ -204,6 +205,12 @@ def _pefa_xl(base: Retriever) -> Retriever:
     return pefa_xl(base, _log(), encoder=_lsa(), weight=0.4, neighbors=5, votes="mean", near=0.0, threshold=0.0)
 
 
+def _click_memory() -> Retriever:
+    """Return clicks of the very QUERIES, on items that share words with them."""
+    shared = {(query, item): _overlap(query, [text])[0] for query in QUERIES for item, text in ITEMS.items()}
+    return click_memory(ITEMS, [(*pair, words) for pair, words in shared.items() if words])
+
+
 RETRIEVERS: dict[str, RetrieverCase] = {
     **{f"bm25 {v}": RetrieverCase(lambda v=v: _bm25(v)) for v in ("lucene", "robertson", "atire", "bm25l", "bm25+")},
     "bm25 stemmed": RetrieverCase(lambda: bm25(ITEMS, analyzer=Analyzer(stem="english", stop_words="english"))),
@@ -250,6 +257,7 @@ RETRIEVERS: dict[str, RetrieverCase] = {
     "pefa-xs coded": RetrieverCase(lambda: pq(pefa_xs(dense(ITEMS, _lsa()), _log(), weight=0.5), bytes=5)),
     "pefa-xl pq": RetrieverCase(lambda: _pefa_xl(dense(ITEMS, _lsa(), index="pq", bytes=8)), exact=False),
     "dense ivf": RetrieverCase(lambda: dense(ITEMS, _lsa(), index="ivf", lists=6), exact=False),
+    "click memory": RetrieverCase(_click_memory),
     "cold items": RetrieverCase(lambda: cold_item_boost(_log()), always=True),
     "signal": RetrieverCase(lambda: signal(_fielded(), "words", shape="log"), always=True),
     "adjusted": RetrieverCase(lambda: adjust(bm25(_fielded()), ADJUSTMENTS), exact=False),

@@ -194,6 +194,7 @@ def calls(scratch: Path) -> list[Call]:
         "score_anchors": {"scorer": dense, "queries": ["fig", "pear"], "path": scratch / "anchors", "overwrite": True},
         "sidr": {"items": ITEMS, "encoder": sidr_encoder()},
         "tfidf": {"items": ITEMS},
+        "click_memory": {"items": ITEMS, "clicks": triples},
         "cold_item_boost": {"dataset": _dataset()},
         "train_jpq": {"base": pq(dense, bytes=4), "clicks": _dataset(), **JPQ},
         "train_tokens": {"base": vizsla.tokens(ITEMS), "clicks": _dataset(), "epochs": 1},

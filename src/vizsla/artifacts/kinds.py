@@ -45,6 +45,7 @@ BUILT_IN = {
     "typo-tolerant": "vizsla.methods.typo_tolerant:TypoTolerant",
     "tokens": "vizsla.methods.tokens.model:TokenRetriever",
     "tfidf": "vizsla.methods.tfidf:Tfidf",
+    "click-memory": "vizsla.methods.remembered_clicks:ClickMemory",
     "cold-item-boost": "vizsla.methods.cold_items:ColdItemBoost",
     "xrlinear": "vizsla.methods.xrlinear.model:XrLinear",
     "dense": "vizsla.methods.dense:Dense",

@@ -32,6 +32,7 @@ BUILDERS = {
     "train_tokens": "vizsla.methods.tokens.train_tokens:train_tokens",
     "train_sidr": "vizsla.methods.sidr.train_sidr:train_sidr",
     "sidr": "vizsla.methods.sidr.model:sidr",
+    "click_memory": "vizsla.methods.remembered_clicks:click_memory",
     "cold_item_boost": "vizsla.methods.cold_items:cold_item_boost",
     "xrlinear": "vizsla.methods.xrlinear.build:xrlinear",
     "dense": "vizsla.methods.dense:dense",

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from vizsla.methods.late_interaction import LateInteraction as LateInteraction
     from vizsla.methods.pefa.xl import PefaXl as PefaXl
     from vizsla.methods.pefa.xs import PefaXs as PefaXs
+    from vizsla.methods.remembered_clicks import ClickMemory as ClickMemory
+    from vizsla.methods.remembered_clicks import click_memory as click_memory
     from vizsla.methods.sidr.model import Sidr as Sidr
     from vizsla.methods.tfidf import Tfidf as Tfidf
     from vizsla.methods.tokens.model import TokenRetriever as TokenRetriever
@@ -33,6 +35,8 @@ _PUBLIC = {
     "anchor_queries": "vizsla.methods.cur.anchors",
     "AnchorScores": "vizsla.methods.cur.anchors",
     "Bm25": "vizsla.methods.bm25",
+    "click_memory": "vizsla.methods.remembered_clicks",
+    "ClickMemory": "vizsla.methods.remembered_clicks",
     "cold_item_boost": "vizsla.methods.cold_items",
     "Dense": "vizsla.methods.dense",
     "FunctionRetriever": "vizsla.methods.function",
