@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections import Counter
 from functools import cache
 
@@ -11,11 +12,14 @@ import pytest
 
 from tests.contract.catalog import ITEMS, QUERIES
 from tests.contract.registry import INDEXES, RETRIEVERS, RetrieverCase, anchors
+from vizsla.base.page import Page
 from vizsla.base.queries import Queries
 from vizsla.compose.budgeted import rerank
 from vizsla.compose.shards import shards
 from vizsla.compose.weighted_sum import Sum
 from vizsla.core.candidates import Candidates
+from vizsla.core.catalog import Item
+from vizsla.data.dataset import Dataset
 from vizsla.methods.bm25 import bm25
 from vizsla.methods.cur import adacur, anncur, residual_cur
 from vizsla.methods.tfidf import tfidf
@@ -268,6 +272,72 @@ def test_an_explanation_after_a_search_makes_no_calls_and_one_alone_tells_how_ma
         assert int(told[1].replace(",", "")) == spy.calls
     elif name in SPENDING and name not in ("by rank", "budgeted rerank", "rerank twice"):
         assert spy.calls == 1  # its scores need no search
+
+
+TYPED = ("fig  pear", '"fig" pear', "+fig pear", "fig -pear", "fig pe*")
+"""What people type: spaces that change the words, a phrase, a word that must or must not be there, a prefix."""
+
+
+def _kept(texts):
+    return Dataset.of([Item(id, text) for id, text in texts.items()], keep_texts=True)
+
+
+@cache
+def kept_words():
+    with warnings.catch_warnings(action="ignore"):  # one item has no text
+        return bm25(_kept(DISTINCT))
+
+
+def _with_texts(budgeted):
+    """Return a sum whose catalog, that of its first part, keeps texts."""
+    return kept_words().normalized() + budgeted.normalized()
+
+
+WEB_SPENDING = {
+    "rerank": lambda spy: kept_words().rerank(spy.scorer(DISTINCT), depth=15),
+    "rerank of a sum": lambda spy: (kept_words().normalized() + others().normalized()) >> spy.scorer(DISTINCT),
+    "budget": lambda spy: kept_words().rerank(Budget(spy.scorer(DISTINCT), calls=10**6), depth=15),
+    "budgeted rerank": lambda spy: rerank(kept_words(), spy.scorer(DISTINCT), budget=12),
+    "sum of a rerank": lambda spy: _with_texts(words().rerank(spy.scorer(DISTINCT), depth=9)),
+    "adacur": lambda spy: _with_texts(adacur(spy.scorer(DISTINCT), anchors(), first=words(), budget=12, rounds=3)),
+    "anncur": lambda spy: _with_texts(anncur(spy.scorer(DISTINCT), anchors(), budget=20)),
+    "residual cur": lambda spy: _with_texts(
+        residual_cur(spy.scorer(DISTINCT), anchors(), [words(), others()], budget=12, rank=3, ridge=0.1)
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WEB_SPENDING)
+def test_web_syntax_an_explanation_after_a_search_or_page_makes_no_calls(name):
+    spy = Spy()
+    retriever = WEB_SPENDING[name](spy)
+    paid = 0
+    for text in TYPED:
+        for ask in (retriever.__call__, retriever.page):
+            spy.pairs.clear()
+            queries = Queries([text])
+            found = ask(queries, 3, syntax="web")
+            made_by_search = spy.calls
+            paid += made_by_search
+            hits = found.hits if isinstance(found, Page) else found[0]
+            for hit in hits:
+                why = retriever.explain(queries, hit.id, syntax="web")
+                assert why.score == pytest.approx(hit.score, rel=1e-4, abs=1e-5)
+                assert spy.calls == made_by_search
+    assert paid
+
+
+@pytest.mark.parametrize("name", WEB_SPENDING)
+def test_web_syntax_a_mixed_batch_asked_again_makes_no_calls(name):
+    spy = Spy()
+    retriever = WEB_SPENDING[name](spy)
+    queries = Queries([*QUERIES[:2], *TYPED, QUERIES[2]])
+    first = retriever(queries, 5, syntax="web")
+    paid = spy.calls
+    assert retriever(queries, 5, syntax="web") == first
+    assert spy.calls == paid > 0
+    alone = [retriever(text, 5, syntax="web").ids[0] for text in queries.texts]
+    assert first.ids == alone
 
 
 def test_a_cache_reports_only_what_it_did_not_remember(tmp_path):

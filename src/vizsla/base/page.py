@@ -211,7 +211,7 @@ class PageRequest:
         if is_web(syntax):
             read = parsed(self._items, self._shown)
             words, required = prepared(self._items, read, None)
-            self._queries = Queries([words])
+            self._queries = self._queries.reworded([0], [words])
             self._required = required.mask if isinstance(required, Filter) else None
         self._filter = self._prepared(where)
         self._condition = self._filter.condition if self._filter is not None else None

@@ -103,6 +103,25 @@ class Queries:
             part._rows[fingerprint] = rows.take(numbers) if isinstance(rows, SparseRows) else rows[numbers]
         return part
 
+    def reworded(self, numbers: Sequence[int], texts: Sequence[str]) -> Queries:
+        """Return some of the queries in other words; the same rows in the same words always share what is memoized.
+
+        Examples
+        --------
+        >>> queries = Queries(['"fig tree"', "pear"])
+        >>> queries.reworded([0], ["fig tree"]).memoize("seen", 1), queries.reworded([0], ["fig tree"]).memo("seen")
+        (1, 1)
+        """
+        rows, words = tuple(numbers), list(texts)
+        if words == self.texts and rows == tuple(range(len(words))):
+            return self
+        key = (Queries, rows, tuple(words))
+        known: Queries | None = self.memo(key)
+        if known is None:
+            same = words == [self.texts[row] for row in rows]
+            known = self.memoize(key, self.take(np.array(rows, np.int64)) if same else Queries(words))
+        return known._for_another_call()
+
     def joined(self, others: Queries) -> Queries:
         """Return these queries and others after them, with the dense rows that both have.
 

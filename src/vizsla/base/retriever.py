@@ -504,7 +504,7 @@ class Retriever(Composable, Scorer, Artifact):
         asked = _one_query(query)
         if syntax is not PLAIN and is_web(syntax):
             words, where = prepared(self.items, parsed(self.items, asked.texts[0]), where)
-            asked = asked if words == asked.texts[0] else Queries([words])
+            asked = asked.reworded([0], [words])
         return self._explain(asked, self.items.number(item), Filter.prepared(where, self.items))
 
     @abstractmethod

@@ -51,19 +51,18 @@ def search_web(
     """Answer queries in the web syntax: those that are plain words together, every other under its own filter."""
     asked, items = Queries.of(queries), retriever.items
     read = [parsed(items, text) for text in asked.texts]
-    if all(query.is_plain and query.words == text for query, text in zip(read, asked.texts, strict=True)):
-        return retriever(asked, k, where=where, threads=threads)  # what these queries have memoized serves again
     together = [row for row, query in enumerate(read) if query.is_plain]
     answers: dict[int, Candidates] = {}
-    if together:
-        found = retriever([read[row].words for row in together], k, where=where, threads=threads)
-        answers = {row: found[at : at + 1] for at, row in enumerate(together)}
+    if together or not read:
+        plain = asked.reworded(together, [read[row].words for row in together])
+        found = retriever(plain, k, where=where, threads=threads)
         if len(together) == len(read):
             return found
+        answers = {row: found[at : at + 1] for at, row in enumerate(together)}
     for row, query in enumerate(read):
         if row not in answers:
             words, filter = prepared(items, query, where)
-            answers[row] = retriever([words], k, where=filter, threads=threads)
+            answers[row] = retriever(asked.reworded([row], [words]), k, where=filter, threads=threads)
     return _stacked([answers[row] for row in range(len(read))])
 
 

@@ -188,11 +188,11 @@ class Answers:
         """Answer one query by a page, with what was found in all."""
         given, syntax = self._arguments, self._syntax([query])
         options = {"offset": given.offset, "where": self._where, "syntax": syntax, **page_options(given)}
-        page = self._retriever.page(query, given.k, **options)
+        asked = Queries([query])  # what was paid for in the search serves the reasons
+        page = self._retriever.page(asked, given.k, **options)
         if given.json:
             shown = page.to_dict(self._fields)
             if given.explain:
-                asked = Queries([query])
                 for hit in shown["hits"]:
                     hit["why"] = self._why(asked, hit["id"]).to_dict()
             print(printable_json(json.dumps(shown, ensure_ascii=False)))
@@ -204,7 +204,7 @@ class Answers:
             show_blocks(found, k=given.k, texts=self._texts(found), offset=given.offset)
         print_counts(page)
         if given.explain:
-            self._print_reasons(found, Queries([query]))
+            self._print_reasons(found, asked)
 
     def _syntax(self, queries: list[str]) -> str:
         """Return how queries are read: as words where the web syntax would need texts that are not kept."""
@@ -231,7 +231,7 @@ class Answers:
                 if texts is not None:
                     row["text"] = texts[hit.id]
                 if self._arguments.explain:
-                    row["why"] = self._why(Queries([query]), hit.id).to_dict()
+                    row["why"] = self._why(asked, hit.id).to_dict()  # one query: see `run`
             print(printable_json(json.dumps({"query": query, "hits": rows}, ensure_ascii=False)))
 
     def _print_reasons(self, found: Candidates, asked: Queries) -> None:
