@@ -3,7 +3,11 @@
 from vizsla.evaluation.compare import Comparison, Difference, PairedTest, compare
 from vizsla.evaluation.cost import Cost
 from vizsla.evaluation.evaluate import Evaluation, evaluate
+from vizsla.evaluation.judgments import Judgments
 from vizsla.evaluation.overlap import Overlap, OverlapMatrix, overlap
+from vizsla.evaluation.propensity import PropensityPrecision
+from vizsla.evaluation.runs import fuse_runs, pool
+from vizsla.evaluation.significance import Interval
 from vizsla.evaluation.sweep import Sweep, sweep
 
 __all__ = [
@@ -11,12 +15,17 @@ __all__ = [
     "Cost",
     "Difference",
     "Evaluation",
+    "Interval",
+    "Judgments",
     "Overlap",
     "OverlapMatrix",
     "PairedTest",
+    "PropensityPrecision",
     "Sweep",
     "compare",
     "evaluate",
+    "fuse_runs",
     "overlap",
+    "pool",
     "sweep",
 ]

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from vizsla._internal.terminal import markdown_table, print_table
 from vizsla.errors import InputError, check_positive
-from vizsla.evaluation.evaluate import System, answers_of, system_name
 from vizsla.evaluation.measures import JudgedQueries, JudgedSplits
 from vizsla.evaluation.report import json_text, write_text
+from vizsla.evaluation.runs import System, answers_of, system_name
 
 
 @dataclass(frozen=True)

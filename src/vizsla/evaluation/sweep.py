@@ -63,7 +63,8 @@ class Sweep:
 
     def to_json(self, path: str | Path | None = None) -> str:
         """Return `to_dict` as JSON; with `path`, also write it there."""
-        return write_text(json_text(self.to_dict()), path)
+        first = next(iter(self.evaluations.values()))
+        return write_text(json_text({**self.to_dict(), "provenance": dict(first.provenance)}), path)
 
     def to_markdown(self, path: str | Path | None = None) -> str:
         """Return a Markdown table; with `path`, also write it there."""
