@@ -369,15 +369,20 @@ def _is_file(text: str) -> bool:
 
 def read_query_texts(path: str, arguments: argparse.Namespace) -> list[str]:
     """Return the texts to ask for; JSONL, CSV and TSV with ids, Parquet and TREC topics are told from plain lines."""
+    return [text for _, text in read_query_pairs(path, arguments)]
+
+
+def read_query_pairs(path: str, arguments: argparse.Namespace) -> list[tuple[str, str]]:
+    """Return ids and texts to ask for; a plain line's id is its number, from 1."""
     given = click_reading(arguments)
     how = Reading(given.get("encoding", "utf-8"), given.get("on_error", "raise"))
     if path == "-" or not Path(path).is_file() or not _has_ids(Path(path), how.encoding):
-        return read_lines(path)
+        return [(str(number), text) for number, text in enumerate(read_lines(path), 1)]
     source, tally = read_queries(Path(path), how=how), WarningLog()
-    texts = [query.text for query in source]
+    pairs = [(query.id, query.text) for query in source]
     source.report(tally)
     tally.emit()
-    return texts
+    return pairs
 
 
 def _has_ids(path: Path, encoding: str) -> bool:

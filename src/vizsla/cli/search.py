@@ -24,6 +24,7 @@ from vizsla.cli.options import (
     open_items,
     prepared_where,
     read_lines,
+    read_query_pairs,
     read_query_texts,
 )
 from vizsla.core.candidates import Candidates
@@ -102,6 +103,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--syntax", choices=SYNTAXES, default=WEB, help=syntax)
     parser.add_argument("--offset", type=int, default=0, metavar="N", help="leave out the best N: a later page")
     add_page_options(parser)
+    run = "write a TREC run of the queries of --queries, by their ids (by their number, of plain lines)"
+    parser.add_argument("--trec", metavar="FILE", help=run)
     parser.add_argument("--json", action="store_true", help="print one JSON object a query instead of tables")
     add_reading(parser)
 
@@ -138,6 +141,9 @@ def print_counts(page: Page) -> None:
 def run(arguments: argparse.Namespace) -> None:
     """Search and print."""
     answers = Answers(_late(_budgeted(_retriever(arguments), arguments.budget), arguments), arguments)
+    if arguments.trec is not None:
+        answers.write_run(arguments.trec)
+        return
     queries = _queries(arguments)
     if queries is None:
         ask(lambda query: answers.print([query]))
@@ -179,6 +185,19 @@ class Answers:
         print(f"{found.stats.ms:.2f} ms{calls}")
         if arguments.explain:
             self._print_reasons(found, asked)
+
+    def write_run(self, path: str) -> None:
+        """Write the answers to the queries of a file as a TREC run."""
+        given = self._arguments
+        if given.queries is None or given.query or given.json or given.explain or self._is_paged:
+            raise InputError("`--trec` must be given with --queries FILE and without pages, --json or --explain.")
+        pairs = read_query_pairs(given.queries, given)
+        ids, texts = [id for id, _ in pairs], [text for _, text in pairs]
+        if len(set(ids)) < len(ids):
+            raise InputError("`--trec` must have one text per query id. Got an id twice.")
+        found = self._retriever(Queries(texts), k=given.k, where=self._where, syntax=self._syntax(texts))
+        found.with_query_ids(ids).to_trec(path)
+        print(f"{path}: {len(ids):,} queries, {len(found.items):,} answers")
 
     @property
     def _is_paged(self) -> bool:

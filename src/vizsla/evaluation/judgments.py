@@ -67,7 +67,7 @@ class Judgments:
         if isinstance(qrels, str | os.PathLike):
             name, entries = str(qrels), read_entries(Path(qrels), grades=True, how=how)
         else:
-            name, entries = "qrels", read_judgments(qrels, split)  # type: ignore[assignment]
+            name, entries = "qrels", read_judgments(qrels, split)
         pairs, tally = Pairs(None, None, dangling="warn"), WarningLog()
         entries.into(pairs)
         entries.report(tally)

@@ -69,7 +69,7 @@ def latex_text(text: str) -> str:
     """
     escaped = "".join(_LATEX.get(each, each) for each in text)
     raised = "".join(_RAISED)
-    return re.sub(f"[{raised}]+", lambda run: f"\\textsuperscript{{{''.join(map(_RAISED.get, run[0]))}}}", escaped)
+    return re.sub(f"[{raised}]+", lambda run: f"\\textsuperscript{{{''.join(_RAISED[each] for each in run[0])}}}", escaped)
 
 
 def latex_table(header: Sequence[str], rows: Sequence[Sequence[str]], note: str = "") -> str:

@@ -83,7 +83,7 @@ def run_of(system: Run) -> Candidates:
     if isinstance(system, Mapping):
         return in_run_order(system)
     if isinstance(system, str | os.PathLike):
-        return in_run_order(read_answers(system))
+        return in_run_order(read_answers(Path(system)))
     if (frame := frame_of(system, "run")) is not None:
         return in_run_order(_frame_answers(frame))
     raise InputError(
