@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from vizsla.learning.recoding import Seen, recoded
+from vizsla.learning.recoding import CodeGradients, recoded
 
 PARTS, COUNT, WIDTH, ITEMS, QUERIES = 3, 5, 2, 90, 40
 
@@ -17,7 +17,11 @@ def problem(seed=0, pairs=300):
     turned = pick.standard_normal((QUERIES, PARTS * WIDTH)).astype(np.float32)
     queries, items = pick.integers(0, QUERIES, pairs), pick.integers(0, ITEMS - 10, pairs)
     slopes, curvatures = pick.standard_normal(pairs), pick.random(pairs)
-    return centroids, codes, Seen(turned, queries, items, slopes.astype(np.float32), curvatures.astype(np.float32))
+    return (
+        centroids,
+        codes,
+        CodeGradients(turned, queries, items, slopes.astype(np.float32), curvatures.astype(np.float32)),
+    )
 
 
 def decoded(centroids, codes):
@@ -83,9 +87,9 @@ def test_batches_are_put_together():
     first = seen.queries < 15
     arrays = [(seen.items, seen.slopes, seen.curvatures)] * 2
     picked = [[array[chosen] for array in three] for three, chosen in zip(arrays, (first, ~first), strict=True)]
-    head = Seen(seen.turned[:15], seen.queries[first], *picked[0])
-    tail = Seen(seen.turned[15:], seen.queries[~first] - 15, *picked[1])
-    both = Seen.joined([head, tail])
+    head = CodeGradients(seen.turned[:15], seen.queries[first], *picked[0])
+    tail = CodeGradients(seen.turned[15:], seen.queries[~first] - 15, *picked[1])
+    both = CodeGradients.joined([head, tail])
     order = np.concatenate([np.flatnonzero(first), np.flatnonzero(~first)])
     assert np.array_equal(both.turned, seen.turned) and np.array_equal(both.queries, seen.queries[order])
     assert np.array_equal(both.slopes, seen.slopes[order]) and np.array_equal(both.items, seen.items[order])

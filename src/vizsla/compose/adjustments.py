@@ -25,7 +25,7 @@ from vizsla.data.filter import Filter
 from vizsla.errors import DataError, InputError, check_positive
 from vizsla.typing import BoolArray, Float32Array, Float64Array, Int32Array
 
-DEPTH = 100
+DEFAULT_CANDIDATES = 100
 PINNED = 1e6
 """The score of the first pinned item; the next one has 1 less."""
 MAX_ENTRIES = 10_000
@@ -284,7 +284,7 @@ class Adjusted(Composition):
 
     operation = "adjusted"
 
-    def __init__(self, base: Retriever, adjustments: Adjustments, *, depth: int = DEPTH):
+    def __init__(self, base: Retriever, adjustments: Adjustments, *, depth: int = DEFAULT_CANDIDATES):
         super().__init__([base])
         self.adjustments, self.depth, self.scale = adjustments, check_positive("depth", depth), base.scale
 
@@ -446,7 +446,7 @@ class Adjusted(Composition):
 
 
 def adjust(
-    base: Retriever, adjustments: Adjustments | Mapping[str, Any] | str | Path, *, depth: int = DEPTH
+    base: Retriever, adjustments: Adjustments | Mapping[str, Any] | str | Path, *, depth: int = DEFAULT_CANDIDATES
 ) -> Adjusted:
     """Return a retriever whose answers synonyms, signals and rules adjust.
 

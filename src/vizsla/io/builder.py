@@ -41,7 +41,7 @@ class Parts:
     """Says in words, once all is read, which columns are what by their names, or which documents were read."""
 
 
-def assemble(
+def build_dataset(
     parts: Parts,
     *,
     on_error: str = "raise",

@@ -21,7 +21,7 @@ from vizsla.core.validation import WarningLog
 from vizsla.data.dataset import ClickEvents, Dataset
 from vizsla.errors import DataError, InputError
 from vizsla.io.atomic import writing
-from vizsla.io.bad_lines import STRICT_READING, Reading, Refusals
+from vizsla.io.bad_lines import STRICT_READING, BadLines, Reading
 from vizsla.io.files import Block, Line, LineFile, without_packing
 
 if TYPE_CHECKING:
@@ -31,14 +31,16 @@ MIN_MILLISECONDS = 1e11
 """A number from here on counts milliseconds: as seconds it would be the year 5138."""
 
 
-def moment_of(text: str) -> float | None:
+def timestamp_of(text: str) -> float | None:
     """Return a time as seconds since 1970, in UTC unless it names a zone; None for what is no time.
 
     Examples
     --------
-    >>> moment_of("1970-01-02"), moment_of("1970-01-01 00:01:00"), moment_of("1700000000000"), moment_of("soon")
-    (86400.0, 60.0, 1700000000.0, None)
-    >>> moment_of("19700102")
+    >>> timestamp_of("1970-01-02"), timestamp_of("1970-01-01 00:01:00")
+    (86400.0, 60.0)
+    >>> timestamp_of("1700000000000"), timestamp_of("soon")
+    (1700000000.0, None)
+    >>> timestamp_of("19700102")
     86400.0
     """
     text = text.strip()
@@ -286,7 +288,7 @@ class LineEntries:
 
     def __init__(self, path: str | Path, read_head: Callable[[Line], EntryLines], *, how: Reading = STRICT_READING):
         self.name, self._file = str(path), LineFile(path, encoding=how.encoding)
-        self._read_head, self._refusals, self._blank = read_head, Refusals(how, str(path)), 0
+        self._read_head, self._refusals, self._blank = read_head, BadLines(how, str(path)), 0
 
     def into(self, pairs: Pairs) -> None:
         """Read the file once; a file without entries raises."""
@@ -476,7 +478,7 @@ def weight_of(text: str, line: Line) -> float:
 
 def time_of(text: str, line: Line) -> float:
     """Return a click's time in seconds since 1970."""
-    moment = moment_of(text)
+    moment = timestamp_of(text)
     if moment is None or not math.isfinite(moment):
         forms = "2024-05-01, 2024-05-01 12:30:00, or seconds since 1970"
         raise line.error(f"the time must be like {forms}. Got {text.strip()!r:.60}.", "Repair the line.")

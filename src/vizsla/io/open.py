@@ -11,7 +11,7 @@ from vizsla.data.dataset import Dataset
 from vizsla.errors import InputError, check_choice
 from vizsla.io import msmarco, parquet
 from vizsla.io.bad_lines import ON_ERROR, Reading, putting_aside
-from vizsla.io.builder import Parts, assemble
+from vizsla.io.builder import Parts, build_dataset
 from vizsla.io.document_readers import READERS
 from vizsla.io.documents import FolderSource, types
 from vizsla.io.duplicates import DEDUPE, DeduplicatedSource
@@ -19,7 +19,7 @@ from vizsla.io.fields import Fields
 from vizsla.io.files import StandardInput, found
 from vizsla.io.ir_datasets import is_ir_dataset, read_ir_dataset
 from vizsla.io.jsonl import read_beir
-from vizsla.io.passages import SIZE, PassageSizes
+from vizsla.io.passages import DEFAULT_WORDS, PassageSizes
 from vizsla.io.pecos import read_pecos
 from vizsla.io.readers import FORMATS, item_parts, read_entries, read_queries
 
@@ -43,7 +43,7 @@ def open_dataset(
     separator: str | None = None,
     encoding: str = "utf-8",
     click_columns: Mapping[str, str] | None = None,
-    passage_size: int = SIZE,
+    passage_size: int = DEFAULT_WORDS,
     passage_overlap: int = 0,
     passage_min: int | None = None,
     passage_unit: str | Callable[[str], int] = "words",
@@ -137,7 +137,7 @@ def open_dataset(
             by_split = qrels if isinstance(qrels, Mapping) else {"test": qrels}
             judged = {split: read_entries(Path(path), grades=True, how=how) for split, path in by_split.items()}
             parts = replace(parts, qrels=judged)
-        return assemble(
+        return build_dataset(
             parts, on_error=on_error, dangling=dangling, meta=meta, keep_texts=keep_texts, columns=fields.columns
         )
 

@@ -17,7 +17,7 @@ from vizsla.core.validation import WarningLog
 from vizsla.data.dataset import Dataset
 from vizsla.errors import DataError, MissingExtraError
 from vizsla.io.atomic import writing_folder
-from vizsla.io.bad_lines import STRICT_READING, Reading, Refusals
+from vizsla.io.bad_lines import STRICT_READING, BadLines, Reading
 from vizsla.io.builder import Parts
 from vizsla.io.fields import ITEM_FIELDS, QUERY_FIELDS, Fields, item_from, query_from
 from vizsla.io.files import RECORD_SIZE_VARIABLE, Line, is_bomb, max_record_bytes
@@ -131,7 +131,7 @@ class ParquetSource(Generic[Record]):
         self, path: str | Path, make: Callable[[dict[str, Any], Line], Record], *, how: Reading = STRICT_READING
     ):
         self.name, self._path, self._make = str(path), Path(path), make
-        self._refusals = Refusals(how, str(path), what="rows")
+        self._refusals = BadLines(how, str(path), what="rows")
         self._group: tuple[int, Any] = (-1, None)
 
     def __iter__(self) -> Iterator[Record]:
@@ -213,7 +213,7 @@ class ParquetEntries:
         columns: Mapping[str, str] | None = None,
     ):
         self.name = str(path)
-        self._path, self._refusals = Path(path), Refusals(how, str(path), what="rows")
+        self._path, self._refusals = Path(path), BadLines(how, str(path), what="rows")
         self._columns = EntryColumns.of(open_parquet(self._path).schema_arrow.names, path, columns, grades=grades)
 
     def into(self, pairs: Pairs) -> None:

@@ -16,7 +16,7 @@ NUMBERS_PER_BLOCK = 1 << 23
 """Numbers decoded at once, at most: what bounds the memory, never the answer."""
 
 
-def live_search(scores: CodeScores, asked: QueryTables, k: int, *, but: Int32Array) -> Int32Array:
+def mine_hard_negatives(scores: CodeScores, asked: QueryTables, k: int, *, but: Int32Array) -> Int32Array:
     """Return the `k` best items of every query, best first, leaving out some.
 
     Codes are scanned with the centroids as they are, or decoded and multiplied a block at a time, whichever is less
@@ -72,7 +72,7 @@ def _top(found: NDArray[np.float32], k: int, first: int) -> tuple[Int32Array, ND
     return (chosen + first).astype(np.int32), np.take_along_axis(found, chosen, axis=1)
 
 
-class ImaginedQueries:
+class SyntheticQueries:
     """Queries for items that nobody asked for: where a query lies, seen from its item, is much alike everywhere.
 
     Every item may be drawn, clicked or not, so that training on clicks does not forget those without.
@@ -83,14 +83,14 @@ class ImaginedQueries:
         The items, uncompressed or as far as they are kept.
     rows : float32 array, queries × dimensions
         Queries' vectors, of length 1.
-    relevant : Relevant
+    relevant : Positives
         What was clicked for them.
 
     Examples
     --------
     >>> vectors, rows = np.eye(2, dtype=np.float32), np.array([[0.8, 0.6]], np.float32)
     >>> clicks = Positives(np.array([[0]], np.int32), np.ones((1, 1), np.float32))
-    >>> drawn, items = ImaginedQueries(vectors, rows, clicks).draw(1, np.random.default_rng(3))
+    >>> drawn, items = SyntheticQueries(vectors, rows, clicks).draw(1, np.random.default_rng(3))
     >>> items.tolist(), [round(float(number), 2) for number in drawn[0]]
     ([1], [-0.12, 0.99])
     """

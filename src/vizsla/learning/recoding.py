@@ -15,7 +15,7 @@ PAIRS_PER_BLOCK = 8192
 """Pairs that are looked at together, or one item's: what they take fits into memory that is used again."""
 
 
-class Seen(NamedTuple):
+class CodeGradients(NamedTuple):
     """What a loss says about the scores of some queries and items, pair by pair.
 
     Attributes
@@ -35,7 +35,7 @@ class Seen(NamedTuple):
     curvatures: Float32Array
 
     @classmethod
-    def joined(cls, parts: Sequence[Seen]) -> Self:
+    def joined(cls, parts: Sequence[CodeGradients]) -> Self:
         """Put what several batches of queries saw together."""
         starts = np.cumsum([0, *(len(part.turned) for part in parts[:-1])])
         queries = [part.queries + start for part, start in zip(parts, starts, strict=True)]
@@ -46,7 +46,7 @@ class Seen(NamedTuple):
 def recoded(
     centroids: Float32Array,
     codes: Uint8Array,
-    seen: Seen,
+    seen: CodeGradients,
     *,
     damping: float = 1.0,
     allowed: NDArray[np.bool_] | None = None,
@@ -63,7 +63,7 @@ def recoded(
         What codes stand for.
     codes : uint8 array, items × parts
         The codes so far.
-    seen : Seen
+    seen : CodeGradients
         The loss's derivatives by the scores of pairs.
     damping : float
         How much S counts, in an item's mean sum of curvatures: more leaves more codes as they are.
@@ -74,7 +74,7 @@ def recoded(
     --------
     >>> centroids, codes = np.array([[[0.0], [1.0], [9.0]]], np.float32), np.zeros((2, 1), np.uint8)
     >>> once, item = np.ones(1, np.float32), np.array([1])
-    >>> liked = Seen(np.ones((1, 1), np.float32), np.array([0]), item, -once, once)
+    >>> liked = CodeGradients(np.ones((1, 1), np.float32), np.array([0]), item, -once, once)
     >>> recoded(centroids, codes, liked, damping=0.1).tolist()
     [[0], [1]]
     """
@@ -133,7 +133,7 @@ class _Choice:
 class _Some:
     """Some items while their codes change: pairs lie item by item, and slopes follow what was changed."""
 
-    def __init__(self, seen: Seen, pairs: Int64Array, bounds: Int64Array, codes: Uint8Array):
+    def __init__(self, seen: CodeGradients, pairs: Int64Array, bounds: Int64Array, codes: Uint8Array):
         self.codes, self.bounds = codes, bounds.tolist()
         self.queries, self.curvatures = seen.queries[pairs], seen.curvatures[pairs]
         self.slopes = seen.slopes[pairs].copy()

@@ -28,9 +28,9 @@ from vizsla.io.frames import plain_items
 from vizsla.learning.clicks import ClickLog
 from vizsla.learning.selection import Choice
 from vizsla.methods.bm25_fields import (
-    DEPTH,
-    HALF,
+    HALF_COUNT,
     MAX_QUERIES,
+    MEASURED_DEPTH,
     Field,
     FieldPostings,
     FieldRows,
@@ -381,7 +381,7 @@ class Bm25(RowSpaceRetriever):
             part = known.shares(self.fields, posting[0], item, counted.means[place])
             given += weight * posting[1] * part
         parts = [
-            Explanation(float(each), f"{field.name}: {known.lengths[item, at] * HALF:g} words long")
+            Explanation(float(each), f"{field.name}: {known.lengths[item, at] * HALF_COUNT:g} words long")
             for at, (field, each) in enumerate(zip(self.fields, given.tolist(), strict=True))
             if each
         ]
@@ -502,7 +502,7 @@ def _chosen_fields(
     def measured(fields: tuple[Field, ...]) -> Float64Array:
         kept = rows if len(fields) == len(names) else rows.only([names.index(field.name) for field in fields])
         trial = kind._of_field_rows(ids, words, kept, replace(weighting, fields=fields))
-        return sample.reciprocal_ranks(trial.search_encoded(trial.encode(sample.texts), DEPTH))
+        return sample.reciprocal_ranks(trial.search_encoded(trial.encode(sample.texts), MEASURED_DEPTH))
 
     fields, choice = choose_fields(weighting.fields, measured)
     return replace(weighting, fields=fields), choice

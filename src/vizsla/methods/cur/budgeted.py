@@ -176,7 +176,7 @@ class Purchase(PurchasedScores):
     ----------
     found : Candidates
         What was bought, ranked.
-    settled : Settled
+    settled : FinalWeights
         The weights of every query when its budget was spent.
     calls : int
         Calls that were made.

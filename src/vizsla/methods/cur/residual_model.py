@@ -56,16 +56,16 @@ class WeightPrior(NamedTuple):
 
 def favored(factors: Factors, own: Float32Array) -> Float64Array:
     """Return the factors of the items that each retriever favors, added up: queries × (retrievers × dimensions)."""
-    parts = [factors.gathered(level(own[:, one])) for one in range(own.shape[1])]
+    parts = [factors.gathered(standardize(own[:, one])) for one in range(own.shape[1])]
     return np.concatenate([np.zeros((len(own), 0)), *parts], axis=1)
 
 
-def level(scores: Float32Array) -> Float32Array:
+def standardize(scores: Float32Array) -> Float32Array:
     """Return each query's scores with mean 0 and length 1.
 
     Examples
     --------
-    >>> level(np.array([[1.0, 1.0, 5.0, 5.0], [2.0, 2.0, 2.0, 2.0]], np.float32)).tolist()
+    >>> standardize(np.array([[1.0, 1.0, 5.0, 5.0], [2.0, 2.0, 2.0, 2.0]], np.float32)).tolist()
     [[-0.5, -0.5, 0.5, 0.5], [0.0, 0.0, 0.0, 0.0]]
     """
     around = scores - scores.mean(axis=1, keepdims=True)
@@ -78,7 +78,7 @@ def with_constant(seen: Float64Array) -> Float64Array:
     return np.concatenate([np.ones((len(seen), 1)), seen], axis=1)
 
 
-def fit_leaning(weights: Float64Array, seen: Float64Array, sizes: Float64Array) -> WeightPrior:
+def fit_weight_prior(weights: Float64Array, seen: Float64Array, sizes: Float64Array) -> WeightPrior:
     """Regress anchor queries' weights on what their retrievers favor; the ridge is the best of leaving one out.
 
     One query is left out at a time in closed form: a prediction's error without it is its error with it, divided by
@@ -96,7 +96,7 @@ def fit_leaning(weights: Float64Array, seen: Float64Array, sizes: Float64Array) 
     Examples
     --------
     >>> seen = np.array([[1.0], [2.0], [3.0], [4.0]])
-    >>> fit_leaning(2 * seen + 1, seen, np.ones(1)).told.round(1).tolist()
+    >>> fit_weight_prior(2 * seen + 1, seen, np.ones(1)).told.round(1).tolist()
     [[1.0], [2.0]]
     """
     given = with_constant(seen)
@@ -141,7 +141,7 @@ class ResidualFit:
         Share of the residual that is taken for noise.
     explained : float64 array
         The share of the variance that each retriever explains alone.
-    leaning : Leaning, optional
+    leaning : WeightPrior, optional
         What a query's weights will be; around 0 without it.
     """
 
@@ -212,7 +212,7 @@ class Decomposition:
         sizes = np.linalg.norm(self.factors[:rank].astype(np.float64), axis=1)
         leaning = None
         if self.seen and len(weights) > 1:
-            leaning = fit_leaning(weights, np.concatenate([part[:, :rank] for part in self.seen], axis=1), sizes)
+            leaning = fit_weight_prior(weights, np.concatenate([part[:, :rank] for part in self.seen], axis=1), sizes)
         anchors = len(weights)
         return ResidualFit(self.mean, self.spread, self.noise, kept, anchors, ridge, self.explained, leaning)
 
@@ -308,7 +308,7 @@ def leading(matrix: Float32Array, rank: int) -> Float64Array:
 
 def _seen(residual: Float32Array, own: Float32Array, weights: Float64Array) -> Float64Array:
     """Return what a retriever favors of every anchor query, in the factors that the other anchors alone would give."""
-    liked = np.asarray(residual @ level(own).T, np.float64)  # by one query's residual, of another's retriever
+    liked = np.asarray(residual @ standardize(own).T, np.float64)  # by one query's residual, of another's retriever
     np.fill_diagonal(liked, 0.0)
     return np.asarray(liked.T @ weights)
 

@@ -147,7 +147,7 @@ class ColdBoostRule:
 
     Parameters
     ----------
-    standing : Standing
+    standing : SignificanceRule
         Which is the best part on either kind of query.
     level : array
         What the sum or part gives that stands without a lift.
@@ -214,7 +214,7 @@ class Selection(NamedTuple):
         What would stand without a lift.
     part : int
         The single part with the best quality.
-    standing : Standing
+    standing : SignificanceRule
         By which kinds of query it was ranked.
     honest : array
         The quality of each held-out query under the trial that was selected without it.
@@ -293,7 +293,7 @@ def _candidate(
     return ColdBoostRule.of(judge, singles, rows[level]).chosen(trials, rows, level), level, standing
 
 
-def said_of(
+def describe_rules(
     names: Sequence[str],
     trials: Sequence[FusionTrial],
     measured: Sequence[Float64Array],
@@ -310,7 +310,7 @@ def said_of(
     >>> from vizsla.methods.fusion.scaling import alone
     >>> ranks, trials = [np.array([0.5, 0.5]), np.array([0.25, 0.0])], [alone(0, 2), alone(1, 2)]
     >>> selected = select(Judge.of_cold(np.array([True, False]), 0.5), trials, ranks)
-    >>> said_of(["words", "noise"], trials, ranks, selected, mix=Mix(0.0, 0.5, 0.5))
+    >>> describe_rules(["words", "noise"], trials, ranks, selected, mix=Mix(0.0, 0.5, 0.5))
     'words alone: nDCG@10 0.500 on 2 held-out queries (0.500 warm, 0.500 cold; expected are 50 % warm, 50 % cold). ...
     """
     best, judge = selected.best, selected.standing.judge

@@ -81,9 +81,9 @@ class Search:
 
     Parameters
     ----------
-    pool : Pool
+    pool : CandidatePool
         What the parts say of the held-out queries.
-    standing : Standing
+    standing : SignificanceRule
         Which of two trials is better.
     learners : sequence of bool, optional
         Which parts have learned from clicks: beside one of these, items without clicks may be lifted. None by default.

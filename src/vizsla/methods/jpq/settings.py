@@ -54,7 +54,7 @@ class JpqSettings:
     sharpness : float
         What a score's typical spread counts in the losses: larger numbers look at the top alone.
     synthetic_queries : float
-        How many queries a step imagines for items drawn at random, for each real one; see `ImaginedQueries`.
+        How many queries a step imagines for items drawn at random, for each real one; see `SyntheticQueries`.
     clicked_margin : float
         What items with clicks must be better by, in typical spreads of a query's best scores: clicks teach much about
         them, and nothing about the others. Above 0, one bit of an item's codes says whether it has clicks.

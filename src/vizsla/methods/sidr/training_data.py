@@ -107,7 +107,7 @@ class HeldOutQueries:
 
     Parameters
     ----------
-    clicked : Clicked
+    clicked : ClickLog
         Texts and clicks.
     queries : list of int64 arrays
         Token ids, as the transformer reads them.
@@ -180,7 +180,7 @@ Answers = Mapping[str, Sequence[str]]
 class Prepared(NamedTuple):
     """What a run needs."""
 
-    lessons: SidrTrainingData
+    training_data: SidrTrainingData
     held: HeldOutQueries | None
 
 
@@ -197,12 +197,12 @@ def prepared(
     tables, new = _tables(base, clicked, left, settings)
     found = None if answers is None else [_answers(answers.get(text, ())) for text in clicked.texts]
     lowered = [] if answers is None else [text.lower() for text in texts]
-    lessons = SidrTrainingData(queries, items, asked, tables, left, base.index, found, lowered)
+    training_data = SidrTrainingData(queries, items, asked, tables, left, base.index, found, lowered)
     if held is None:
-        return Prepared(lessons, None)
+        return Prepared(training_data, None)
     rows = held.rows
     chosen = [queries[number] for number in rows.tolist()]
-    return Prepared(lessons, HeldOutQueries(clicked.take(rows), chosen, new.take(rows), held.is_cold))
+    return Prepared(training_data, HeldOutQueries(clicked.take(rows), chosen, new.take(rows), held.is_cold))
 
 
 def _answers(given: Sequence[str]) -> list[str]:

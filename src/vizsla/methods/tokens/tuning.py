@@ -68,7 +68,7 @@ class EpochTrial:
     ----------
     base : TokenRetriever
         The lists, and the table to begin with.
-    clicked : Clicked
+    clicked : ClickLog
         All clicks.
     held : ColdWarmSplit
         Which of the queries are held out.
