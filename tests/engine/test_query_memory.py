@@ -157,7 +157,7 @@ def test_deleting_clicks_or_their_item_takes_the_lift_away(engine):
 
 
 def test_a_table_of_clicks_is_what_a_list_of_them_is(monkeypatch):
-    monkeypatch.setattr(click_table, "TAIL", 64)
+    monkeypatch.setattr(click_table, "MAX_UNSORTED_CLICKS", 64)
     chance, table, truth = random.Random(0), ClickTable(), {}
     old = []
     for step in range(400):

@@ -15,7 +15,7 @@ from vizsla._internal.lazy import cached_property
 from vizsla.base.queries import Queries
 from vizsla.base.retriever import Retriever
 from vizsla.compose.composition import Composition, bracketed
-from vizsla.compose.signal import check_signal, said_signal, signal_values
+from vizsla.compose.signal import check_signal, describe_signal, signal_values
 from vizsla.core.candidates import Candidates, PairScores, Stats
 from vizsla.core.catalog import details_of
 from vizsla.core.explanation import Explanation
@@ -430,7 +430,7 @@ class Adjusted(Composition):
                 times = "" if weight == 1 else f"{weight:g} × "
                 parts.append(Explanation(share, f"{times}the synonym {text!r}"))
         for settings, values in self._signals:
-            words = said_signal(self.items, settings, item)
+            words = describe_signal(self.items, settings, item)
             parts.append(Explanation(float(values[item]), f"{settings['weight']:g} × {words}"))
         for rule in rules:
             if rule.boost and self._boosts[rule.boost][item]:

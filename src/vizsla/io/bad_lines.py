@@ -128,7 +128,7 @@ def _with_a_way_out(error: DataError) -> DataError:
 
 
 @contextmanager
-def putting_aside(rejected: str | Path | None, sources: Sequence[str | Path | None]) -> Iterator[IO[bytes] | None]:
+def rejected_file(rejected: str | Path | None, sources: Sequence[str | Path | None]) -> Iterator[IO[bytes] | None]:
     """Open the file for rejected lines, if one is wanted; one of those that are read raises, and stays as it is."""
     if rejected is None:
         yield None

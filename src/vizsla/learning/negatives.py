@@ -33,7 +33,7 @@ def mine_hard_negatives(scores: CodeScores, asked: QueryTables, k: int, *, but: 
     but : int32 array, queries × items
         What to leave out, such as relevant items; -1 is padding.
     """
-    if scores.stored is not None and scores.parts * DIMENSIONS_PER_SCANNED_CODE <= scores.dim:
+    if scores.stored is not None and scores.subspaces * DIMENSIONS_PER_SCANNED_CODE <= scores.dim:
         return _scanned(scores, scores.stored, asked, k, but)
     return _multiplied(scores, asked, k, but)
 
@@ -42,7 +42,7 @@ def _scanned(scores: CodeScores, stored: NDArray[np.uint8], asked: QueryTables, 
     """Search natively for as many more as may have to be left out."""
     centroids = np.ascontiguousarray(scores.centroids.transpose(0, 2, 1))
     most = min(k + but.shape[1], scores.items)
-    arrays = np.ascontiguousarray(asked.turned), None, centroids, stored, scores.items
+    arrays = np.ascontiguousarray(asked.rotated), None, centroids, stored, scores.items
     _, found, _, _ = _native.pq_search(*arrays, most, None, 1)
     items = np.frombuffer(found, np.int32).reshape(len(but), most)
     out = np.zeros(items.shape, np.bool_)
@@ -53,11 +53,11 @@ def _scanned(scores: CodeScores, stored: NDArray[np.uint8], asked: QueryTables, 
 
 
 def _multiplied(scores: CodeScores, asked: QueryTables, k: int, but: Int32Array) -> Int32Array:
-    block = max(k + but.shape[1], NUMBERS_PER_BLOCK // max(1, scores.parts * scores.width))
+    block = max(k + but.shape[1], NUMBERS_PER_BLOCK // max(1, scores.subspaces * scores.width))
     best: list[tuple[Int32Array, NDArray[np.float32]]] = []
     for first in range(0, scores.items, block):
         last = min(first + block, scores.items)
-        found = asked.turned @ scores.decoded(first, last).T
+        found = asked.rotated @ scores.decoded(first, last).T
         rows, columns = np.nonzero((but >= first) & (but < last))
         found[rows, but[rows, columns] - first] = -np.inf
         best.append(_top(found, min(k, last - first), first))

@@ -35,8 +35,8 @@ from vizsla.methods.bm25_fields import (
     FieldPostings,
     FieldRows,
     choose_fields,
+    describe_fields,
     read_fields,
-    said,
     too_few_clicks,
 )
 from vizsla.methods.bm25_mixed import OWN_LANGUAGE, MixedWords, QueryWords
@@ -322,7 +322,7 @@ class Bm25(RowSpaceRetriever):
         text = queries.texts[0]
         what = f"bm25 {self.weighting.variant}, the sum over the query's words"
         if self.fields:
-            what += f" in {said(self.fields)}"
+            what += f" in {describe_fields(self.fields)}"
         if isinstance(self.encoder, MixedWords):
             query = self.encoder.read([text])[0]
             if (language := self._language_of(query)) is not None:

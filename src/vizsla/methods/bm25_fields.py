@@ -270,7 +270,7 @@ def choose_fields(fields: Sequence[Field], measured: Measured) -> tuple[tuple[Fi
                 best = found if sure else best
         if best == before:
             break
-    trials = [{"fields": said(some)} for some in tried]
+    trials = [{"fields": describe_fields(some)} for some in tried]
     at = list(tried).index(best)
     choice = choose(trials, list(tried.values()), measure=MEASURE, rule=lambda trials, values: at)
     return tuple(field for field in best if field.weight > 0), choice
@@ -280,12 +280,12 @@ def _with(fields: tuple[Field, ...], place: int, **changes: Any) -> tuple[Field,
     return (*fields[:place], fields[place]._replace(**changes), *fields[place + 1 :])
 
 
-def said(fields: Sequence[Field]) -> str:
+def describe_fields(fields: Sequence[Field]) -> str:
     """Return fields in words.
 
     Examples
     --------
-    >>> said([Field("title", 3.0, 0.5), Field("text", 1.0, 0.75)])
+    >>> describe_fields([Field("title", 3.0, 0.5), Field("text", 1.0, 0.75)])
     'title^3 b 0.5, text^1 b 0.75'
     """
     return ", ".join(f"{field.name}^{field.weight:g} b {field.b:g}" for field in fields)

@@ -172,7 +172,7 @@ def test_retrievers_tell_weights_where_they_can_and_do_no_harm_where_not():
         leaning = fit_weight_prior(weights[:60], favored(factors, own[:60]), np.ones(3))
         left = np.mean((weights[60:] - leaning.weights(factors, own[60:])) ** 2) / np.mean(weights[60:] ** 2)
         assert least <= left <= most
-        believed = np.diag(np.linalg.inv(leaning.hold)).mean() / np.mean(weights[:60] ** 2)
+        believed = np.diag(np.linalg.inv(leaning.precision)).mean() / np.mean(weights[:60] ** 2)
         assert left / 3 <= believed <= 3 * left
 
 

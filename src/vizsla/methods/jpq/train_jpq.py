@@ -227,7 +227,7 @@ def prepared_run(
     log, asked = log_and_queries(clicks, queries, base.items, base.encoder)
     if not len(asked):
         _, asked = log_and_queries(None, _item_pieces(clicks, base), base.items, base.encoder)
-    first = paper_numbers(index.codebook.parts) if paper else {} if side is None else {"batch": MODEL_BATCH}
+    first = paper_numbers(index.codebook.subspaces) if paper else {} if side is None else {"batch": MODEL_BATCH}
     given = {**first, **settings}
     given["reassignments"] = 0 if reassignments == AUTO and (paper or side is not None) else reassignments
     how = _settings(click_loss_weight, log, teacher, _with_reassignments(given, index, log))

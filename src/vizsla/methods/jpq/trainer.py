@@ -53,7 +53,7 @@ def _seen_by(training: JpqTraining, numbers: Int64Array, clicked: NDArray[np.boo
     asked, parts = training.losses(numbers, training.looked_at(numbers), pick)
     pairs = [_pairs(training, asked, part, clicked) for part in parts]
     queries, items, slopes, curvatures = (np.concatenate(arrays) for arrays in zip(*pairs, strict=True))
-    return CodeGradients(asked.turned, queries, items, *(len(asked.rows) * np.stack([slopes, curvatures])))
+    return CodeGradients(asked.rotated, queries, items, *(len(asked.rows) * np.stack([slopes, curvatures])))
 
 
 def _pairs(

@@ -21,7 +21,7 @@ from vizsla.learning.query_mix import select_entries
 from vizsla.learning.splits import item_folds, table_split
 from vizsla.learning.torch_vocabulary import VocabularyModel
 from vizsla.methods.sidr.settings import SidrSettings
-from vizsla.methods.tokens.learner import LearningSettings, begun
+from vizsla.methods.tokens.learner import LearningSettings, new_learner
 from vizsla.methods.tokens.model import TokenRetriever
 from vizsla.text.wordpiece import WordPiece, sequences
 from vizsla.typing import Int64Array
@@ -153,7 +153,7 @@ class HeldOutQueries:
 
 def learned_table(base: TokenRetriever, clicked: ClickLog, clicks: csr_array, *, epochs: int, seed: int) -> TokenTable:
     """Return the base's table after learning from some of the clicks."""
-    learner, rng = begun(base, clicked, clicks, LearningSettings()), np.random.default_rng(seed)
+    learner, rng = new_learner(base, clicked, clicks, LearningSettings()), np.random.default_rng(seed)
     for _ in range(epochs):
         learner.epoch(rng)
     return learner.table

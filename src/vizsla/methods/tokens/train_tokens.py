@@ -15,7 +15,7 @@ from vizsla.errors import InputError, check_choice, check_positive
 from vizsla.learning.clicks import ClickLog
 from vizsla.learning.recency import recent_clicks
 from vizsla.learning.selection import MIN_QUERIES, Choice, ChoiceWarning
-from vizsla.methods.tokens.learner import LearningSettings, begun
+from vizsla.methods.tokens.learner import LearningSettings, new_learner
 from vizsla.methods.tokens.model import TokenRetriever
 from vizsla.methods.tokens.tuning import chosen_epochs
 
@@ -148,7 +148,7 @@ def _trained(
 ) -> TokenRetriever:
     if not epochs:
         return base
-    learner, rng = begun(base, clicked, clicked.clicks, settings), np.random.default_rng(seed)
+    learner, rng = new_learner(base, clicked, clicked.clicks, settings), np.random.default_rng(seed)
     for _ in progress(range(epochs), what="learning"):
         learner.epoch(rng)
     return base.with_table(learner.table)
