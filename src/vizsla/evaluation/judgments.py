@@ -13,7 +13,7 @@ from vizsla.evaluation.measures import JudgedSplits
 from vizsla.io.bad_lines import STRICT_READING, Reading
 from vizsla.io.builder import read_judgments
 from vizsla.io.frames import is_frame
-from vizsla.io.interactions import Pairs
+from vizsla.io.interactions import Interactions
 from vizsla.io.readers import read_entries, read_queries
 
 
@@ -68,7 +68,7 @@ class Judgments:
             name, entries = str(qrels), read_entries(Path(qrels), grades=True, how=how)
         else:
             name, entries = "qrels", read_judgments(qrels, split)
-        pairs, tally = Pairs(None, None, dangling="warn"), WarningLog()
+        pairs, tally = Interactions(None, None, dangling="warn"), WarningLog()
         entries.into(pairs)
         entries.report(tally)
         matrix = pairs.graded(tally, name=name)

@@ -68,8 +68,11 @@ def latex_text(text: str) -> str:
     0.7*bm25\_a \& 0.5123\textsuperscript{ab}
     """
     escaped = "".join(_LATEX.get(each, each) for each in text)
-    raised = "".join(_RAISED)
-    return re.sub(f"[{raised}]+", lambda run: f"\\textsuperscript{{{''.join(_RAISED[each] for each in run[0])}}}", escaped)
+
+    def lowered(run: re.Match[str]) -> str:
+        return rf"\textsuperscript{{{''.join(_RAISED[each] for each in run[0])}}}"
+
+    return re.sub(f"[{''.join(_RAISED)}]+", lowered, escaped)
 
 
 def latex_table(header: Sequence[str], rows: Sequence[Sequence[str]], note: str = "") -> str:
