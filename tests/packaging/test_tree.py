@@ -44,6 +44,7 @@ OWN = {
     "io/pecos.py": "one format",
     "methods/bm25_items.py": "imported when items change",
     "methods/cur/least_squares.py": "linear algebra with tests of its own",
+    "methods/xrlinear/paper.py": "the paper's tree and features, apart from ours",
     "methods/jpq/run.py": "trials around the training loop, apart from reading arguments",
     "methods/sidr/trainer.py": "steps, apart from what they are given",
     "serve/admin_routes.py": "routes, which the application joins",

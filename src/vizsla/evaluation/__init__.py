@@ -4,7 +4,7 @@ from vizsla.evaluation.compare import Comparison, Difference, PairedTest, compar
 from vizsla.evaluation.cost import Cost
 from vizsla.evaluation.evaluate import Evaluation, evaluate
 from vizsla.evaluation.judgments import Judgments
-from vizsla.evaluation.overlap import Overlap, OverlapMatrix, overlap
+from vizsla.evaluation.overlap import Overlap, OverlapMatrix, overlap, top_k_recall
 from vizsla.evaluation.propensity import PropensityPrecision
 from vizsla.evaluation.runs import fuse_runs, pool
 from vizsla.evaluation.significance import Interval
@@ -28,4 +28,5 @@ __all__ = [
     "overlap",
     "pool",
     "sweep",
+    "top_k_recall",
 ]

@@ -14,7 +14,40 @@ from vizsla._internal.terminal import markdown_table, print_table
 from vizsla.errors import InputError, check_positive
 from vizsla.evaluation.measures import JudgedQueries, JudgedSplits
 from vizsla.evaluation.report import json_text, write_text
-from vizsla.evaluation.runs import System, answers_of, system_name
+from vizsla.evaluation.runs import System, answers_of, run_of, system_name
+
+
+def top_k_recall(found: Any, exact: Any, k: int = 10, *, calls: int | None = None) -> float:
+    """Return Top-k-Recall@B of the ADACUR paper: the share of the k best by exact scores that a budget of B found.
+
+    Parameters
+    ----------
+    found : Candidates, dict, data frame or path
+        What a budgeted search returned, asked for as many items as its budget has calls.
+    exact : Candidates, dict, data frame or path
+        The best items by the scorer itself, at least k for each query: `search.exact(queries, k)`.
+    k : int
+        How many of them count.
+    calls : int, optional
+        Look at the first so many items of `found` only.
+
+    Examples
+    --------
+    >>> exact = {"q": {"fig": 3.0, "pear": 2.0, "plum": 1.0}}
+    >>> top_k_recall({"q": {"fig": 3.0, "plum": 1.0}}, exact, 2)
+    0.5
+    """
+    check_positive("k", k)
+    best, given = run_of(exact), run_of(found)
+    bought = dict(zip(given.query_ids, given.ids, strict=True))
+    shares = []
+    for query, row in zip(best.query_ids, best.ids, strict=True):
+        if row:
+            own = bought.get(query, [])
+            shares.append(len(set(row[:k]).intersection(own if calls is None else own[:calls])) / len(row[:k]))
+    if not shares:
+        raise InputError("`exact` must answer at least one query. Got none.")
+    return float(np.mean(shares))
 
 
 @dataclass(frozen=True)
