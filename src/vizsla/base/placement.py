@@ -180,7 +180,7 @@ class Resident(ABC):
 
     @abstractmethod
     def result(self, handle: Any) -> Any:
-        """Return what a call has returned, or raise what it has raised; a worker that is gone raises WorkerLostError."""
+        """Return what a call has returned, or raise what it has raised; of a lost worker, WorkerLostError."""
 
     @abstractmethod
     def stop(self) -> None:

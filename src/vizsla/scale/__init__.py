@@ -11,14 +11,16 @@ from vizsla._internal.lazy import lazy_attribute
 
 if TYPE_CHECKING:
     from vizsla.base.placement import Placement as Placement
+    from vizsla.scale.building import build_shards as build_shards
     from vizsla.scale.placements import connect as connect
 
 _PUBLIC = {
     "Placement": "vizsla.base.placement",
+    "build_shards": "vizsla.scale.building",
     "connect": "vizsla.scale.placements",
 }
 
-__all__ = ["Placement", "connect"]
+__all__ = ["Placement", "build_shards", "connect"]
 
 
 def __getattr__(name: str) -> Any:

@@ -8,6 +8,7 @@ bit.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -130,7 +131,7 @@ def split_layer(number: int, problem: LayerProblem, workers: int) -> list[LayerR
     """
     ranges = []
     share = -(-int(problem.offsets[-1]) // workers)
-    for parent, (first, last) in enumerate(zip(problem.offsets[:-1].tolist(), problem.offsets[1:].tolist(), strict=True)):
+    for parent, (first, last) in enumerate(pairwise(problem.offsets.tolist())):
         step = max(-(-min(share, max(last - first, 1)) // LANES) * LANES, 1)
         ranges += [LayerRange(number, parent, start, min(start + step, last)) for start in range(first, last, step)]
     return ranges
@@ -162,7 +163,7 @@ def subtrees(
     targets = ends[-1] * np.arange(1, wanted) / wanted if len(ends) else []
     cuts = np.unique([0, *(np.searchsorted(ends, targets) + 1), reached.width]).tolist()
     found = []
-    for low, high in zip(cuts[:-1], cuts[1:], strict=True):
+    for low, high in pairwise(cuts):
         rows = np.unique(by_node.indices[by_node.indptr[low] : by_node.indptr[high]]).astype(np.int64)
         weight = float(ends[high - 1] - (ends[low - 1] if low else 0))
         ranges, parents = [], (int(low), int(high))
@@ -254,7 +255,8 @@ def _train_range(features: SparseRows, parent: int, problem: LayerProblem, optio
 
 def _joined(made: dict[LayerRange, LayerWeights], layer: int) -> LayerWeights:
     """Return the weights of a layer from those of its ranges."""
-    parts = [made[key] for key in sorted(made, key=lambda key: key.first) if key.layer == layer and key.first < key.last]
+    keys = sorted((key for key in made if key.layer == layer and key.first < key.last), key=lambda key: key.first)
+    parts = [made[key] for key in keys]
     sizes = np.concatenate([np.zeros(1, np.int64), *(np.diff(part.offsets) for part in parts)])
     return LayerWeights(
         np.cumsum(sizes).astype(np.int64),
