@@ -27,10 +27,8 @@ from vizsla.autopilot.rivals import Rival, rival_of
 from vizsla.autopilot.searches import LearningSplits, check_clicks, split_log
 from vizsla.autopilot.trials import LearningTrial, TrialStore, data_digest
 from vizsla.base.encoder import Encoder
-from vizsla.base.retriever import Retriever
 from vizsla.core.validation import as_path, check_type, validate_args
 from vizsla.data.dataset import Dataset
-from vizsla.engine.engine import Engine
 from vizsla.errors import InputError
 from vizsla.learning.query_mix import text_numbers
 from vizsla.typing import Float64Array
@@ -233,7 +231,7 @@ class _Choice:
         for plan in plans[1:]:
             gain = report.interval(values[plan.expression] - values[winner.expression])
             if gain.low > 0:
-                kept = f"{plan.expression} is returned: on the report split it is above what was chosen by {gain.mean:.3f}."
+                kept = f"{plan.expression} is returned: it reports {gain.mean:.3f} more than what was chosen."
                 winner = plan
         own = values[winner.expression]
         rows = [
@@ -326,7 +324,7 @@ def _delivered(
     threads: int,
     seed: int,
     report: LearningReport | None,
-) -> Engine | Retriever:
+) -> Any:
     """Build the winner on all clicks, and put it where it was asked for, with its report and lock beside it."""
     workshop = Workshop(dataset, winner.candidates, bindings=bindings, threads=threads)
     composed = winner.composed(workshop)

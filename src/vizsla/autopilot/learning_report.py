@@ -137,13 +137,6 @@ class LearningReport:
         text = json.dumps(self.to_dict(), indent=1, ensure_ascii=False, default=_plain) + "\n"
         return write_text(text, path)
 
-    def to_html(self, path: str | Path | None = None) -> str:
-        """Return a page that needs nothing else; with `path`, also write it there."""
-        from vizsla.autopilot.report_page import learning_page
-
-        text = learning_page(json.loads(self.to_json()))
-        return write_text(text, path)
-
 
 def _plain(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else str(value)

@@ -99,8 +99,9 @@ class LogSummary:
     @property
     def lines(self) -> list[str]:
         """The summary in words."""
-        said = [f"{self.items:,} items, {self.untitled:,} without a title, {self.duplicates:,} twice, "
-                f"{self.empty:,} without text" + (f"; fields {', '.join(self.fields)}" if self.fields else "")]  # fmt: skip
+        fields = f"; fields {', '.join(self.fields)}" if self.fields else ""
+        missing = f"{self.untitled:,} without a title, {self.empty:,} without text"
+        said = [f"{self.items:,} items, {missing}, {self.duplicates:,} twice{fields}"]
         if self.clicks:
             said.append(
                 f"{self.clicks:,} clicks of {self.texts:,} different queries on {self.clicked_items:,} items"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -11,6 +12,7 @@ from vizsla.base.retriever import Retriever
 from vizsla.data.dataset import Dataset
 from vizsla.encoders.lsa import LsaEncoder
 from vizsla.errors import VizslaError
+from vizsla.learning.selection import ChoiceWarning
 
 BASELINE = "bm25"
 LSA_DIMENSIONS = 192
@@ -147,9 +149,11 @@ class Workshop:
         if name not in self._built:
             candidate = self.candidates[name]
             bases = {base: self.built(base) for base in candidate.bases}
-            self._built[name] = candidate.recipe.build(
-                self.dataset, threads=self._threads, members=bases, bindings=self._bindings
-            )
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", ChoiceWarning)  # what learned nothing is seen by its quality
+                self._built[name] = candidate.recipe.build(
+                    self.dataset, threads=self._threads, members=bases, bindings=self._bindings
+                )
         return self._built[name]
 
     def __contains__(self, name: str) -> bool:

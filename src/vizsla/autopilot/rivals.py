@@ -76,7 +76,7 @@ def rival_of(against: Any, dataset: Dataset) -> Rival | None:
     if against is None:
         return None
     if isinstance(against, str | os.PathLike) and Path(against).is_dir():
-        against = load(against)
+        against = load(Path(against))
     if isinstance(against, Retriever):
         return Rival(f"today: {system_name(against)}", dataset, system=against)
     run = run_of(against)

@@ -276,8 +276,8 @@ def _window(dataset: Dataset, events: ClickEvents, start: float, stop: float) ->
     wanted.sum_duplicates()
     known = np.bincount(row, clicked[items], minlength=len(which)) > 0
     kinds = np.where(asked[which], REPEATED, np.where(known, WARM, COLD))
-    shares = [float((kinds == kind).mean()) for kind in (REPEATED, WARM, COLD)]
-    return Searches([texts[at] for at in which.tolist()], wanted, kinds, Mix(*shares, "times"))
+    repeated, warm, cold = (float((kinds == kind).mean()) for kind in (REPEATED, WARM, COLD))
+    return Searches([texts[at] for at in which.tolist()], wanted, kinds, Mix(repeated, warm, cold, "times"))
 
 
 def _of_holdout(held: Holdout) -> Searches:
