@@ -14,7 +14,7 @@ import numpy as np
 
 from vizsla import __version__
 from vizsla.artifacts.manifest import MANIFEST, Manifest
-from vizsla.autopilot.fusing import NEW_ITEMS, Plan
+from vizsla.autopilot.fusing import NEW_ITEMS, SearchPlan
 from vizsla.autopilot.proposals import Candidate, Workshop
 from vizsla.autopilot.trials import data_digest
 from vizsla.base.recipe import Recipe
@@ -36,17 +36,17 @@ class Winner(NamedTuple):
 
     Attributes
     ----------
-    plan : Plan
+    plan : SearchPlan
         The search.
     candidates : dict of str to Candidate
         Its parts, and their bases.
     """
 
-    plan: Plan
+    plan: SearchPlan
     candidates: dict[str, Candidate]
 
     @classmethod
-    def of(cls, plan: Plan, candidates: Mapping[str, Candidate]) -> Winner:
+    def of(cls, plan: SearchPlan, candidates: Mapping[str, Candidate]) -> Winner:
         """Take what a plan needs of all candidates."""
         needed: dict[str, Candidate] = {}
 
@@ -97,6 +97,11 @@ def as_engine(winner: Winner, dataset: Dataset, path: str | Path, *, others: Map
         default = DEFAULT_MEMBER
     engine.set_default(default)
     return engine
+
+
+def as_stored(dataset: Dataset) -> Dataset:
+    """Return a dataset as an engine would read it back: the same draws of the same seed hold out the same clicks."""
+    return Dataset.of(list(dataset.items), clicks=list(_clicks(dataset)))
 
 
 def _clicks(dataset: Dataset) -> Iterator[tuple[Any, ...]]:
@@ -155,4 +160,4 @@ def locked_winner(lock: Mapping[str, Any], dataset: Dataset) -> Winner:
         raise InputError(f"`dataset` must be that of the lock ({lock['data']}). Got {found}: learn anew.")
     recipes = {name: Recipe.from_dict(each) for name, each in lock["recipes"].items()}
     candidates = {name: Candidate(name, "locked", recipe) for name, recipe in recipes.items()}
-    return Winner.of(Plan(lock["expression"], tuple(lock["parts"])), candidates)
+    return Winner.of(SearchPlan(lock["expression"], tuple(lock["parts"])), candidates)

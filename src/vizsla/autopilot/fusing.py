@@ -29,7 +29,7 @@ NEW_ITEMS = "new_items"
 
 
 @dataclass(frozen=True)
-class Plan:
+class SearchPlan:
     """A search as an expression over candidates.
 
     Parameters
@@ -41,7 +41,7 @@ class Plan:
 
     Examples
     --------
-    >>> Plan("bm25", ("bm25",)).simple
+    >>> SearchPlan("bm25", ("bm25",)).simple
     True
     """
 
@@ -145,15 +145,15 @@ class PartPool:
         best = max((sum._replace(lift=lift) for lift in LIFTS), key=lambda trial: rule.rank(self.measured(trial)))
         return best if self._gains(best, sum, rule) else None
 
-    def plan(self, trial: FusionTrial) -> Plan:
+    def plan(self, trial: FusionTrial) -> SearchPlan:
         """Return a sum as an expression over the names of its parts."""
         names = tuple(self.names[at] for at in trial.used)
         if len(names) == 1:
-            return Plan(names[0], names)
+            return SearchPlan(names[0], names)
         terms = [f"{_number(trial.weights[at])}*{self._scaled(at, trial.how)}" for at in trial.used]
         if trial.lift:
             terms.append(f"{_number(trial.lift)}*{NEW_ITEMS}")
-        return Plan(" + ".join(terms), names)
+        return SearchPlan(" + ".join(terms), names)
 
     def _scaled(self, at: int, how: str) -> str:
         if how not in ("linear", "exp"):

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from vizsla.autopilot.delivery import Winner, as_engine, lock_of, locked_winner, read_lock
-from vizsla.autopilot.fusing import PartPool, Plan
+from vizsla.autopilot.delivery import Winner, as_engine, as_stored, lock_of, locked_winner, read_lock
+from vizsla.autopilot.fusing import PartPool, SearchPlan
 from vizsla.autopilot.learning_report import (
     LearningReport,
     measured_system,
@@ -44,7 +44,7 @@ WORK_SUFFIX = ".learn"
 class Finalist(NamedTuple):
     """What may win: a plan, what it is worth on the searches that choose, and what it costs."""
 
-    plan: Plan
+    plan: SearchPlan
     values: Float64Array
     cost: SearchCost
     refused: str
@@ -56,7 +56,7 @@ def learn(
     path: str | Path | None = None,
     *,
     limit: str = "",
-    time: float | str = "10m",
+    time: str = "10m",
     encoder: Encoder | None = None,
     against: Any = None,
     artifact: bool = False,
@@ -81,8 +81,8 @@ def learn(
         in `PATH.learn`. Without it the winner is returned as a retriever in memory.
     limit : str
         What a search may cost on this machine, such as "5 ms, 200 bytes/item, 50 calls"; times are 95th percentiles.
-    time : float or str
-        How long to search: seconds, or a text such as 90s, 10m or 1h.
+    time : str
+        How long to search, such as 90s, 10m or 1h.
     encoder : Encoder, optional
         A dense encoder to try; without one, latent semantic analysis of the items.
     against : Retriever, run or path, optional
@@ -109,7 +109,7 @@ def learn(
     --------
     >>> items = {f"i{n}": f"word{n} thing{n % 9}" for n in range(60)}
     >>> log = [(f"nick{n % 60}", f"i{n % 60}", 1.0, 86400.0 * n) for n in range(1200)]
-    >>> found = learn(Dataset.of(items, clicks=log), time=60)
+    >>> found = learn(Dataset.of(items, clicks=log), time="60s")
     >>> found("nick7").ids[0][0], found.report.measured[0].quality > 0.9
     ('i7', True)
     """
@@ -175,7 +175,7 @@ class _Choice:
         return self._reported(chosen, equal, finalists, trials)
 
     def _singles(self, trials: list[LearningTrial]) -> list[Finalist]:
-        return [Finalist(Plan(one.name, (one.name,)), one.values, one.cost, one.refused) for one in trials]
+        return [Finalist(SearchPlan(one.name, (one.name,)), one.values, one.cost, one.refused) for one in trials]
 
     def _fused(self, trials: list[LearningTrial]) -> list[Finalist]:
         """Return sums of the best of each family, from two parts on."""
@@ -222,7 +222,7 @@ class _Choice:
         splits, choose, report = self._splits, self._splits.choose, self._splits.report
         workshop = Workshop(splits.before_report, settled, bindings=self._race.bindings, threads=self._threads)
         of_name = {one.plan.expression: one for one in finalists}
-        plans = [chosen.plan, *(Plan(name, (name,)) for name in dict.fromkeys([*chosen.plan.parts, BASELINE]))]
+        plans = [chosen.plan, *(SearchPlan(name, (name,)) for name in dict.fromkeys([*chosen.plan.parts, BASELINE]))]
         answers, values = {}, {}
         for plan in {plan.expression: plan for plan in plans}.values():
             found = report.answers(Winner.of(plan, settled).composed(workshop), threads=self._threads)
@@ -269,7 +269,7 @@ class _Choice:
         others = {name: each for name, each in settled.items() if name in final}
         needed: dict[str, Candidate] = {}
         for name in others:
-            needed |= Winner.of(Plan(name, (name,)), settled).candidates
+            needed |= Winner.of(SearchPlan(name, (name,)), settled).candidates
         return _Found(Winner.of(winner, settled), made, needed)
 
     def _settled(self, trials: list[LearningTrial]) -> dict[str, Candidate]:
@@ -294,7 +294,9 @@ class _Choice:
         totals = np.bincount(number, dataset.clicks.sum(axis=1), minlength=len(texts))
         return dict(zip(texts, totals.tolist(), strict=True))
 
-    def _said(self, winner: Plan, equal: list[Finalist], rows: list[Any], moved: Any, kept: str, keep: bool) -> str:
+    def _said(
+        self, winner: SearchPlan, equal: list[Finalist], rows: list[Any], moved: Any, kept: str, keep: bool
+    ) -> str:
         first = rows[0]
         said = [
             f"{winner.expression}: nDCG@10 {first.quality:.3f} ({first.low:.3f} to {first.high:.3f}) on "
@@ -326,7 +328,7 @@ def _delivered(
     report: LearningReport | None,
 ) -> Any:
     """Build the winner on all clicks, and put it where it was asked for, with its report and lock beside it."""
-    workshop = Workshop(dataset, winner.candidates, bindings=bindings, threads=threads)
+    workshop = Workshop(as_stored(dataset), winner.candidates, bindings=bindings, threads=threads)
     composed = winner.composed(workshop)
     lock = lock_of(winner, dataset, composed, seed=seed)
     if report is not None:

@@ -133,19 +133,15 @@ def measured_cost(retriever: Retriever, texts: list[str], *, calls: float, seed:
     return SearchCost(p95, int(retriever.nbytes), len(retriever.items), calls)
 
 
-def seconds_of(time: float | str) -> float:
-    """Return seconds, of a number or of a text such as 90s, 10m or 1h.
+def seconds_of(time: str) -> float:
+    """Return the seconds of a text such as 90s, 10m or 1h.
 
     Examples
     --------
-    >>> seconds_of("10m"), seconds_of(30)
+    >>> seconds_of("10m"), seconds_of("30")
     (600.0, 30.0)
     """
-    if isinstance(time, str):
-        given = _DURATION.fullmatch(time.strip().lower())
-        if given is None:
-            raise InputError(f"`time` must be like 90s, 10m or 1h. Got {time!r:.60}.")
-        time = float(given[1]) * _SECONDS[given[2]]
-    if isinstance(time, bool) or not time > 0:
-        raise InputError(f"`time` must be above 0. Got {time!r}.")
-    return float(time)
+    given = _DURATION.fullmatch(time.strip().lower())
+    if given is None or not float(given[1]):
+        raise InputError(f"`time` must be like 90s, 10m or 1h. Got {time!r:.60}.")
+    return float(given[1]) * _SECONDS[given[2]]

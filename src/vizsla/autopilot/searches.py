@@ -150,7 +150,7 @@ class Searches(NamedTuple):
         if not total:
             return Difference95(0.0, 0.0)
         weights = weights / total
-        mean = float(values @ weights)
+        mean = round(float(values @ weights), 12)
         number = {text: at for at, text in enumerate(dict.fromkeys(self.texts))}
         clusters = np.fromiter((number[text] for text in self.texts), np.int64, len(self))
         sums = np.bincount(clusters, weights * (values - mean))

@@ -16,7 +16,7 @@ from vizsla.cli.signatures import SignatureOptions
 from vizsla.encoders.open import open_encoder
 
 OPTIONS = SignatureOptions(
-    learn, skip=("path", "replay", "time"), metavars={"limit": "AMOUNTS"}, notes={"limit": "default: none"}
+    learn, skip=("path", "replay"), metavars={"limit": "AMOUNTS", "time": "TIME"}, notes={"limit": "default: none"}
 )
 
 
@@ -25,7 +25,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_data(parser)
     parser.add_argument("-o", "--output", metavar="OUT", required=True, help="a new folder for the engine")
     OPTIONS.add_to(parser)
-    parser.add_argument("--time", metavar="TIME", default="10m", help="how long to search: 90s, 10m, 1h (default: 10m)")
     parser.add_argument("--encoder", metavar="MODEL", help="a dense encoder to try: a folder or a hub id")
     parser.add_argument("--against", metavar="SYSTEM", help="what is used today: an artifact or a TREC run")
     parser.add_argument("--replay", metavar="LOCK", help="build the winner of an earlier run again: its lock.json")
@@ -40,7 +39,6 @@ def run(arguments: argparse.Namespace) -> None:
     made = learn(
         dataset,
         arguments.output,
-        time=arguments.time,
         encoder=None if arguments.encoder is None else open_encoder(arguments.encoder),
         against=arguments.against,
         replay=arguments.replay,
