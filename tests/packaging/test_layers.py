@@ -24,6 +24,7 @@ LAYERS = [
     {"evaluation"},
     {"engine"},
     {"scale"},
+    {"autopilot"},
     {"serve"},
     {"integrations"},
     {"testing"},

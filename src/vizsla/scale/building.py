@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import reduce
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -91,7 +92,7 @@ def build_shards(
     folder.mkdir(parents=True, exist_ok=True)
     ends = np.arange(count + 1) * len(texts) // count
     ids = list(texts)
-    runs = [{id: texts[id] for id in ids[first:last]} for first, last in zip(ends[:-1], ends[1:], strict=True)]
+    runs = [{id: texts[id] for id in ids[first:last]} for first, last in pairwise(ends.tolist())]
     tasks = [ShardTask(run, str(folder / str(number))) for number, run in enumerate(runs)]
     common: tuple[Recipe, Any] = recipe, None
     if recipe.kind == "bm25":
