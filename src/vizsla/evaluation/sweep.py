@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from vizsla._internal.terminal import markdown_table, progress
 from vizsla.base.recipe import Recipe
@@ -14,6 +14,9 @@ from vizsla.errors import InputError, check_choice
 from vizsla.evaluation.evaluate import Evaluation, evaluate
 from vizsla.evaluation.measures import DEFAULT_MEASURES, parse_measures
 from vizsla.evaluation.report import COST_HEADER, cost_cells, json_text, measure_cell, print_report, write_text
+
+if TYPE_CHECKING:
+    from vizsla.base.placement import Placement
 
 
 class Sweep:
@@ -169,6 +172,7 @@ def sweep(
     measures: str | Iterable[Any] = DEFAULT_MEASURES,
     *,
     values: Iterable[float] | None = None,
+    on: Placement | None = None,
     **options: Any,
 ) -> Sweep:
     """Evaluate one system at several settings.
@@ -188,6 +192,8 @@ def sweep(
         Names of ir-measures, or its objects.
     values : iterable of numbers, optional
         What the argument is set to.
+    on : Placement, optional
+        Where systems are evaluated, several at a time. Latencies are then those of machines that do other work, too.
     **options
         `k`, `threads`, `latency_queries` and `seed`, as for `evaluate`.
     """
@@ -199,11 +205,16 @@ def sweep(
     if not is_iterable(pairs):
         raise _not_systems(pairs)
     asked = parse_measures(measures)
-    made = {
-        value: evaluate(retriever, dataset, split, asked, name=f"{setting} {value:g}", **options)
-        for value, retriever in map(_system, progress(pairs, what=f"sweeping over {setting}"))
-    }
-    return Sweep(setting, made)
+    common, what = (setting, dataset, split, asked, options), f"sweeping over {setting}"
+    if on is not None:
+        return Sweep(setting, dict(on.map(_evaluated, map(_system, pairs), common=common, what=what)))
+    return Sweep(setting, dict(_evaluated(_system(pair), common) for pair in progress(pairs, what=what)))
+
+
+def _evaluated(system: tuple[float, Retriever], common: tuple[Any, ...]) -> tuple[float, Evaluation]:
+    value, retriever = system
+    setting, dataset, split, measures, options = common
+    return value, evaluate(retriever, dataset, split, measures, name=f"{setting} {value:g}", **options)
 
 
 def _system(pair: Any) -> tuple[float, Retriever]:
