@@ -14,7 +14,7 @@ from scipy import stats
 from vizsla import Dataset, bm25
 from vizsla.cli import main
 from vizsla.errors import InputError
-from vizsla.evaluation import Judgments, compare, evaluate, fuse_runs, pool, sweep
+from vizsla.evaluation import Judgments, answer_accuracy, compare, evaluate, fuse_runs, pool, sweep
 
 QRELS = {"q1": {"a": 2, "b": 0, "c": 1}, "q2": {"b": 1}, "q3": {"c": 1, "d": 1}}
 RUN = {"q1": {"b": 3.0, "a": 2.0, "x": 1.5, "c": 1.0}, "q2": {"a": 9.0, "b": 1.0}, "elsewhere": {"a": 1.0}}
@@ -135,6 +135,15 @@ def test_fused_runs_add_reciprocal_ranks():
 def test_a_pool_is_the_union_of_the_best_without_what_is_judged():
     assert pool([RUN, OTHER], 2) == {"q1": ["a", "b"], "q2": ["a", "b"], "elsewhere": ["a"], "q3": ["d", "c"]}
     assert pool([RUN, OTHER], 1, judged=QRELS) == {"q1": [], "q2": ["a"], "elsewhere": ["a"], "q3": []}
+
+
+def test_answers_are_whole_words():
+    texts = {"a": "The party is over.", "b": "A work of ART, 1912", "c": "nothing"}
+    found = {"q": {"a": 3.0, "c": 2.0, "b": 1.0}, "r": {"b": 1.0}}
+    answers = {"q": ["art"], "r": ["1912", "1913"], "s": ["nothing"]}
+    assert answer_accuracy(found, answers, texts, k=5) == {"top-1": 1 / 3, "top-5": 2 / 3}
+    with pytest.raises(InputError, match="a list of texts"):
+        answer_accuracy(found, {"q": "art"}, texts)
 
 
 def test_json_says_how_it_was_made(tmp_path):

@@ -4,7 +4,7 @@ from vizsla.evaluation.compare import Comparison, Difference, PairedTest, compar
 from vizsla.evaluation.cost import Cost
 from vizsla.evaluation.evaluate import Evaluation, evaluate
 from vizsla.evaluation.judgments import Judgments
-from vizsla.evaluation.overlap import Overlap, OverlapMatrix, overlap, top_k_recall
+from vizsla.evaluation.overlap import Overlap, OverlapMatrix, answer_accuracy, overlap, top_k_recall
 from vizsla.evaluation.propensity import PropensityPrecision
 from vizsla.evaluation.runs import fuse_runs, pool
 from vizsla.evaluation.significance import Interval
@@ -22,6 +22,7 @@ __all__ = [
     "PairedTest",
     "PropensityPrecision",
     "Sweep",
+    "answer_accuracy",
     "compare",
     "evaluate",
     "fuse_runs",
