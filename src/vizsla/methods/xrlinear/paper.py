@@ -49,7 +49,7 @@ def means_tree(
         B.
     depth : int, optional
         D: the layers below the root, the last of which are the items. Unless given, the least with which a cluster
-        has 100 items in the mean: L / B^(D-1) <= 100.
+        has 100 items in the mean, L / B^(D-1) <= 100, and 256 at most.
     rounds : int
         The most rounds of a B-means.
     seed : int
@@ -69,7 +69,7 @@ def means_tree(
     random = np.random.default_rng(check_seed(seed))
     clusters: list[Int64Array] = [np.arange(rows.shape[0], dtype=np.int64)]
     offsets: list[list[int]] = []
-    for _ in range(layers - 1):
+    while len(offsets) < layers - 1 or (depth is None and max(map(len, clusters)) > MAX_CHILDREN):
         children, starts = [], [0]
         for items in clusters:
             children += spherical_means(rows, items, branching, rounds=rounds, random=random)
@@ -79,8 +79,7 @@ def means_tree(
     largest = max(map(len, clusters))
     if largest > MAX_CHILDREN:
         raise InputError(
-            f"`depth` must leave at most {MAX_CHILDREN} items in a cluster. Got {largest} with depth {layers}: take "
-            f"{layers + 1}."
+            f"`depth` must leave at most {MAX_CHILDREN} items in a cluster. Got {largest} with {layers}: take more."
         )
     offsets.append(np.cumsum([0, *map(len, clusters)]).tolist())
     return LabelTree(offsets, np.concatenate(clusters))
