@@ -353,3 +353,4 @@ def _write_beside(target: Path, lock: dict[str, Any], report: LearningReport | N
     (work / "lock.json").write_text(json.dumps(lock, indent=1) + "\n", encoding="utf-8")
     if report is not None:
         report.to_json(work / "report.json")
+        report.to_html(work / "report.html")
