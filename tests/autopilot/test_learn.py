@@ -167,8 +167,6 @@ def test_a_family_goes_on_with_its_better_half(log, few, monkeypatch):
 
 
 def test_what_cannot_be_learned_from_is_refused(log, tmp_path):
-    with pytest.raises(InputError, match="must have clicks"):
-        vizsla.learn(vizsla.Dataset.of({"a": "a fig"}))
     with pytest.raises(InputError, match="`path` must be new"):
         vizsla.learn(log, tmp_path)
     with pytest.raises(InputError, match="`path` must be given"):

@@ -45,7 +45,6 @@ class Reader(HTMLParser):
         "meta",
         "input",
         "line",
-        "circle",
         "polyline",
         "br",
     }
@@ -59,6 +58,9 @@ class Reader(HTMLParser):
         self.loads += [value for name, value in attrs if name in ("src", "href", "style", "onclick")]
         if tag not in self.VOID:
             self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.tags.add(tag)
 
     def handle_endtag(self, tag):
         assert self.open.pop() == tag

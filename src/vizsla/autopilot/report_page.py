@@ -149,7 +149,8 @@ def _compared(name: str, one: Mapping[str, Any]) -> dict[str, Any]:
 
 def _fronts(rows: Sequence[Mapping[str, Any]], costs: Sequence[tuple[str, str]] = COSTS) -> str:
     """Return a chart for each cost that differs, behind tabs that need no script."""
-    heads, panels = [], []
+    heads: list[str] = []
+    panels: list[str] = []
     for key, name in costs:
         points = [Point(one["name"], one[key], one["quality"], one["chosen"]) for one in rows if one.get(key)]
         if len(points) < 2:
@@ -175,7 +176,7 @@ def _systems(measured: Sequence[Mapping[str, Any]]) -> str:
         "bytes/item",
         "calls",
     ]
-    rows = []
+    rows: list[list[str]] = []
     for one in measured:
         verdict = "better" if one["behind_high"] < 0 else "worse" if one["behind_low"] > 0 else "equal"
         chosen = "–" if one["chosen"] is None else f"{one['chosen']:.3f}"
