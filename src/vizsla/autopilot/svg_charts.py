@@ -83,8 +83,8 @@ def cost_chart(points: Sequence[Point], *, cost: str, quality: str) -> str:
     for one in points:
         kind = "dot chosen" if one.chosen else "dot best" if one in front else "dot"
         said = f"{one.name}: {one.quality:.3f} at {one.cost:,.4g} {cost}"
-        at = f'cx="{x(one.cost):.1f}" cy="{y(one.quality):.1f}"'
-        parts.append(f'<g class="point"><circle class="{kind}" {at} r="5"><title>{escape(said)}</title></circle>')
+        place = f'cx="{x(one.cost):.1f}" cy="{y(one.quality):.1f}"'
+        parts.append(f'<g class="point"><circle class="{kind}" {place} r="5"><title>{escape(said)}</title></circle>')
         left = x(one.cost) < WIDTH * 0.6
         anchor, shift = ("start", 9) if left else ("end", -9)
         hidden = "" if one.chosen or one in front else " more"
