@@ -63,11 +63,11 @@ def search_web(
         if row not in answers:
             words, filter = prepared(items, query, where)
             answers[row] = retriever(asked.reworded([row], [words]), k, where=filter, threads=threads)
-    return _stacked([answers[row] for row in range(len(read))])
+    return stacked([answers[row] for row in range(len(read))])
 
 
-def _stacked(rows: list[Candidates]) -> Candidates:
-    """Return answers over one catalog, one after another."""
+def stacked(rows: list[Candidates]) -> Candidates:
+    """Return answers over one catalog, at least one, one after another."""
     if len(rows) == 1:
         return rows[0]
     lengths = [len(row.items) for row in rows]
@@ -78,4 +78,7 @@ def _stacked(rows: list[Candidates]) -> Candidates:
     stats = rows[0].stats
     for row in rows[1:]:
         stats += row.stats
-    return Candidates.unchecked(offsets, np.concatenate([row.items for row in rows]), scores, rows[0].catalog, stats)
+    items = np.concatenate([row.items for row in rows])
+    found = Candidates.unchecked(offsets, items, scores, rows[0].catalog, stats)
+    sure = [row.confidences for row in rows if row.confidences is not None]
+    return found.with_confidences(np.concatenate(sure)) if len(sure) == len(rows) else found
