@@ -42,7 +42,7 @@ def fresh(engine):
 
 
 def answers(retriever):
-    return [list(retriever(query, 9).to_dict().values())[0] for query in QUERIES]
+    return [next(iter(retriever(query, 9).to_dict().values())) for query in QUERIES]
 
 
 def test_adjusted_answers_and_signals_follow_every_change(engine, tmp_path):
@@ -91,6 +91,23 @@ def test_snapshots_and_backups_keep_them(engine, tmp_path):
         assert answers(copy.member("shop")) == before
     with pytest.raises(InputError, match="no other is made of"):
         engine.drop_member("words")
+
+
+def test_an_adjusted_member_is_replaced_at_once(engine):
+    engine.add(FIRST)
+    engine.add_member("shop", adjust(engine.member("words"), ADJUSTMENTS))
+    engine.add_member("best", "shop % 1")
+    engine.set_default("best")
+    other = adjust(engine.member("words"), {"rules": [{"query": "tv", "pin": ["a"]}]})
+    with pytest.raises(InputError, match="must be new"):
+        engine.add_member("shop", other)
+    engine.add_member("shop", other, replace=True)
+    assert engine.search("tv").ids == [["a"]]
+    with pytest.raises(InputError, match="not be made of itself"):
+        engine.add_member("shop", adjust(engine.member("best"), ADJUSTMENTS), replace=True)
+    with pytest.raises(InputError, match="drop it"):
+        engine.add_member("words", Recipe.of("tfidf"), replace=True)
+    assert engine.search("tv").ids == [["a"]]
 
 
 def test_a_member_of_another_engine_is_none_of_this_one(engine, tmp_path):
@@ -150,6 +167,6 @@ def test_a_member_that_learns_is_judged_by_a_twin(tmp_path):
 def test_a_saved_adjusted_retriever_is_that_of_the_engine(engine, tmp_path):
     engine.add(FIRST)
     engine.add_member("shop", adjust(engine.member("words"), ADJUSTMENTS))
-    dataset, words = fresh(engine)
+    _, words = fresh(engine)
     adjust(words.base, ADJUSTMENTS).save(tmp_path / "saved")
     assert answers(load(tmp_path / "saved")) == answers(engine.member("shop"))

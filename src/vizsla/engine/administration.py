@@ -47,6 +47,7 @@ from vizsla.engine.definitions import (
     inlined,
     listed_folders,
     member_class,
+    replacement,
     set_default,
     store_member,
     stored_members,
@@ -181,13 +182,15 @@ def page_of(found: Candidates, offset: int) -> Candidates:
     return found._taken(np.concatenate([[0], np.cumsum(lengths)]), places)
 
 
-def add_member(follower: Follower, maintenance: Maintenance, name: str, given: Any) -> None:
+def add_member(follower: Follower, maintenance: Maintenance, name: str, given: Any, *, replace: bool = False) -> None:
     """Add a member; a live one settles, and writes its part of every segment."""
     with maintenance.holding():
         known = read(follower, stored_members)
-        if name in known:
+        if name in known and not replace:
             raise InputError(f"`name` must be new. Got {name!r}, which is a member: drop it, or choose another name.")
         definition = defined(name, given, known)
+        if name in known:
+            definition = replacement(definition, known)
         keep_objects(follower, given)
         definition = definition.but(objects=store_objects(follower, definition, known))
         if definition.type == LIVE:

@@ -203,6 +203,22 @@ def defined(name: str, given: Any, known: Mapping[str, Definition]) -> Definitio
     return made
 
 
+def replacement(definition: Definition, known: Mapping[str, Definition]) -> Definition:
+    """Return the definition in place of the member that has its name; both must be made of members alone."""
+    name, old = definition.name, known[definition.name]
+    if not old.type == definition.type == COMPOSITE:
+        raise InputError(f"A member is replaced where it is made of members, as the new one. Got {name!r}: drop it.")
+    found, left = set[str](), list(definition.needs)
+    while left:
+        each = left.pop()
+        if each not in found:
+            found.add(each)
+            left += known[each].needs
+    if name in found:
+        raise InputError(f"A member must not be made of itself. Got {name!r}.")
+    return definition.but(number=old.number)
+
+
 def is_derived(recipe: Recipe) -> bool:
     """Return whether a recipe is made of members and signals alone: it costs nothing to make it at every moment.
 

@@ -577,9 +577,20 @@ class Engine(LiveRetriever):
         details = self.generation(metadata=True).items.details
         return self.count(FieldCondition("isnull", details.field(field), ()))
 
-    def add_member(self, name: str, member: Any) -> None:
-        """Add a member: a recipe, a retriever that has one, or an expression over members."""
-        administration.add_member(self._follower, self._maintenance, name, member)
+    def add_member(self, name: str, member: Any, *, replace: bool = False) -> None:
+        """Add a member.
+
+        Parameters
+        ----------
+        name : str
+            By which expressions and `using` name it.
+        member : Recipe, Retriever or str
+            A recipe; a retriever that has one, or that is made of members, such as
+            ``adjust(engine.member("words"), "shop.toml")``; or an expression over members.
+        replace : bool
+            Whether it may take the place of a member of this name, where both are made of members.
+        """
+        administration.add_member(self._follower, self._maintenance, name, member, replace=replace)
 
     def drop_member(self, name: str) -> None:
         """Remove a member that no other is made of."""
