@@ -184,7 +184,7 @@ class Retriever(Composable, Scorer, Artifact):
     label: str = ""
     """What a composition calls it, such as the name of an engine's member; what it is unless given."""
 
-    member: str = ""
+    member_name: str = ""
     """The name of the engine's member that it is, at one moment; empty for what is none."""
 
     report: Report | None = None

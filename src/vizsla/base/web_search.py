@@ -49,6 +49,8 @@ def search_web(
     threads: int,
 ) -> Candidates:
     """Answer queries in the web syntax: those that are plain words together, every other under its own filter."""
+    from vizsla.base.allowed_items import answering
+
     asked, items = Queries.of(queries), retriever.items
     read = [parsed(items, text) for text in asked.texts]
     together = [row for row, query in enumerate(read) if query.is_plain]
@@ -62,7 +64,8 @@ def search_web(
     for row, query in enumerate(read):
         if row not in answers:
             words, filter = prepared(items, query, where)
-            answers[row] = retriever(asked.reworded([row], [words]), k, where=filter, threads=threads)
+            alone = asked.reworded([row], [words])
+            answers[row] = answering(retriever, query, alone, threads)(alone, k, where=filter, threads=threads)
     return stacked([answers[row] for row in range(len(read))])
 
 

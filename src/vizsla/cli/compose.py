@@ -22,6 +22,7 @@ from vizsla.cli.options import (
 from vizsla.cli.signatures import SignatureOptions
 from vizsla.compose import parse
 from vizsla.compose.adjustments import adjust
+from vizsla.compose.confidence import learn_confidence
 from vizsla.compose.parser import sum_terms
 from vizsla.errors import CompositionError, InputError
 from vizsla.methods.fusion import learn_fusion
@@ -57,7 +58,7 @@ def run(arguments: argparse.Namespace) -> None:
     names = _loaded(arguments.let)
     if arguments.confidence and not arguments.learn:
         raise InputError("`--confidence` must be learned on clicks. Got no --learn.")
-    dataset = _dataset(arguments) if arguments.learn else None
+    dataset: Any = _dataset(arguments) if arguments.learn else None
     composed: Retriever
     if dataset is None or (arguments.confidence and not _is_sum(arguments.expression)):
         composed = parse(arguments.expression, names)
@@ -67,8 +68,8 @@ def run(arguments: argparse.Namespace) -> None:
         composed = adjust(composed, arguments.adjust)
     if arguments.confidence:
         with working("learning confidence"):
-            composed = composed.with_confidence(dataset)
-        print(composed.report.summary)
+            composed = learn_confidence(composed, dataset)
+        print("" if composed.report is None else composed.report.summary)
     composed.save(arguments.output, overwrite=arguments.overwrite, bundle_models=bundling(arguments))
     print(f"{arguments.output}: {composed}")
 

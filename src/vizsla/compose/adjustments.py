@@ -27,6 +27,8 @@ from vizsla.errors import DataError, InputError, check_positive
 from vizsla.typing import BoolArray, Float32Array, Float64Array, Int32Array
 
 DEPTH = 100
+LIST_SCALES = ("minmax", "zscore")
+"""Scales of a query's own list; on the first of them the least score is 0."""
 PINNED = 1e6
 """The score of the first pinned item; the next one has 1 less."""
 MAX_ENTRIES = 10_000
@@ -442,11 +444,21 @@ class Adjusted(Composition):
     ) -> list[tuple[str, float, Float64Array]]:
         """Return what the base gives items for the query and for each synonym: text, weight and scores."""
         candidates = Candidates.from_rows([items], catalog=self.items)
-        terms = []
-        for each, weight, asked in self._asked(query):
-            scored = self._aligned[0].score(asked, candidates, filter, threads)
-            terms.append((each, weight, scored.scores.astype(np.float64)))
+        terms, several = [], self._asked(query)
+        for each, weight, asked in several:
+            scores = self._aligned[0].score(asked, candidates, filter, threads).scores.astype(np.float64)
+            if len(several) > 1 and self.scale in LIST_SCALES:
+                scores = self._held(asked, items, scores, threads)
+            terms.append((each, weight, scores))
         return terms
+
+    def _held(self, asked: Queries, items: Int32Array, scores: Float64Array, threads: int) -> Float64Array:
+        """Return scores that are 0 where a term does not find the item, which its scale may set anywhere."""
+        known: tuple[Int32Array | None] | None = asked.memo((self, "matches"))
+        if known is None:
+            known = asked.memoize((self, "matches"), (self._aligned[0].matches(asked, threads),))
+        found = scores if known[0] is None else np.where(np.isin(items, known[0]), scores, 0.0)
+        return np.maximum(found, 0.0) if self.scale == LIST_SCALES[0] else found
 
     def _score(self, queries: Queries, candidates: Candidates, filter: Filter | None, threads: int) -> PairScores:
         rows = [
@@ -467,7 +479,9 @@ class Adjusted(Composition):
         for text, weight, scores in self._base_terms(queries, one, filter, 1):
             share = weight * float(scores[0])
             if text == queries.texts[0]:
-                parts.append(self.parts[0]._explain(queries, item, filter))
+                own = self.parts[0]._explain(queries, item, filter)
+                absent = own.score != 0 and not share
+                parts.append(Explanation(0.0, "not found for the query itself: counts 0", [own]) if absent else own)
             elif share or not parts:
                 times = "" if weight == 1 else f"{weight:g} × "
                 parts.append(Explanation(share, f"{times}the synonym {text!r}"))

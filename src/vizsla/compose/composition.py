@@ -336,7 +336,7 @@ def part_recipes(parts: Sequence[Any]) -> list[Any] | None:
     found: dict[int, Any] = {}
     for part in map(unwrapped, parts):
         if id(part) not in found:
-            known = (part.member or part._known_recipe) if isinstance(part, Retriever) else _binding(part)
+            known = (part.member_name or part._known_recipe) if isinstance(part, Retriever) else _binding(part)
             if known is None:
                 return None
             found[id(part)] = known

@@ -99,7 +99,7 @@ class Generation:
         made = self._made.get(chosen)
         if made is None:
             made = self._made[chosen] = self._make(chosen)
-            made.label, made.member = made.label or chosen, made.member or chosen
+            made.label, made.member_name = made.label or chosen, made.member_name or chosen
         return made
 
     def filter(self, condition: Condition) -> Filter:
