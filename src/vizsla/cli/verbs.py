@@ -66,6 +66,7 @@ KINDS = {
         "delete": "delete items, with their clicks",
         "click": "note what was chosen for a query",
         "search": "answer a query",
+        "adjust": "let synonyms, signals and rules of a file adjust the answers of a member",
         "sync": "hold what a folder or file holds; only what has changed is read",
         "compact": "merge all segments into one without deleted items",
         "rebuild": "build members anew from the items and clicks that there are",
