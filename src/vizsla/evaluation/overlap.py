@@ -95,7 +95,7 @@ def answer_accuracy(
 
 @dataclass(frozen=True)
 class OverlapMatrix:
-    """Who finds what, for all pairs of systems in one table.
+    """What each system finds, for all pairs of systems in one table.
 
     Parameters
     ----------
