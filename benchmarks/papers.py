@@ -134,19 +134,19 @@ FINDINGS = (
                  command="vizsla train jpq BASE --clicks LOG --paper -o OUT",
                  why="the preset is tested step by step against torch; its rates are for half a million queries"),
     PaperFinding("xrlinear", "2", "n-gram features: unigrams, + bigrams, + character trigrams",
-                 "R@10 40.71 with two kinds, 42.86 with three", ".488, .495, .502", "papers",
-                 "vizsla train xrlinear DATA --paper -o OUT", "same",
-                 "tldr, B 32, queries only, beam 10; measured once before the preset, without a command of its own"),
+                 "R@10 40.71 with two kinds, 42.86 with three",
+                 command="xrlinear(dataset, paper=True, encoder=NgramTfidf.fit(texts, trigrams=0))",
+                 why="no recorded figures with the preset"),
     PaperFinding("xrlinear", "2", "against DSSM", "R@10 42.86 against 18.37", verdict="not measured",
                  why="there is no DSSM in the library"),
     PaperFinding(
-        "xrlinear", "2", "against BM25", "R@10 42.86 against 11.62", ".594 against .362 (tldr)", "xrlinear",
-        "python -m benchmarks.xrlinear", "same",
-        "with item texts; BM25 as in [pefa](pefa.md); on squad-sent BM25 wins, .803 against .780",
+        "xrlinear", "2", "against BM25", "R@10 42.86 against 11.62", ".594 (tldr), .780 (squad-sent)", "xrlinear",
+        "python -m benchmarks.xrlinear", "partly",
+        "with item texts; BM25 has .362 and .803 ([pefa](pefa.md)), so that it wins on squad-sent",
     ),
-    PaperFinding("xrlinear", "3", "pruning: ε .1 to .45, R@10", "42.86 to 38.08", ".502 to .295", "papers",
-                 "vizsla sweep MODEL DATA --split test-seen --thresholds 0.1,0.2,0.3,0.35,0.4,0.45", "partly",
-                 "tldr; far fewer clicks per item, so pruning costs more"),
+    PaperFinding("xrlinear", "3", "pruning: ε .1 to .45, R@10", "42.86 to 38.08",
+                 command="vizsla sweep MODEL DATA --split test-seen --thresholds 0.1,0.2,0.3,0.35,0.4,0.45",
+                 why="no recorded figures"),
     PaperFinding(
         "xrlinear", "4", "beam 1, 10, 50, R@100", "20.95, 57.63, 65.74", ".507, .703, .711", "xrlinear", XR_SWEEP,
         "same", "tldr; a tree of two layers loses less at beam 1 than one of five",
@@ -219,8 +219,8 @@ INTRODUCTION = """# The papers: measured results
 
 Each table and figure of the five papers: what the paper shows, what Vizsla shows on its own collections, and the
 command. The papers' collections are not here, so sizes of figures cannot agree; the verdict says whether they show the
-same. Every figure of ours stands in the page that is linked, which says how it was measured; two were measured once by
-hand for this page alone and are marked so. `python -m benchmarks.papers NAME --table N` prints a part.
+same. Every figure of ours stands in the page that is linked, which says how it was measured.
+`python -m benchmarks.papers NAME --table N` prints a part.
 
 `paper=True` of [PEFA](../../docs/methods/pefa.md), [JPQ](../../docs/methods/jpq.md),
 [XR-Linear](../../docs/methods/xrlinear.md), [ADACUR and ANNCUR](../../docs/methods/adacur.md) is the papers' arithmetic
