@@ -29,6 +29,11 @@ async def admitted(request: Request, call: Any, *arguments: Any, **named: Any) -
     return await request.app.state.admission.run(call, *arguments, **named)
 
 
+async def stored(request: Request, call: Any, *arguments: Any, **named: Any) -> Any:
+    """Return what a call that writes returns: these have threads of their own, so that many share one commit."""
+    return await request.app.state.writing.run(call, *arguments, **named)
+
+
 @router.get("/v1/items/{id:path}", dependencies=READ, tags=["items"])
 async def get_item(request: Request, id: str) -> dict[str, Any]:
     """Return an item with its text and metadata."""
@@ -45,7 +50,7 @@ async def put_items(request: Request, body: ItemIn | ItemsRequest) -> dict[str, 
     batch = body if isinstance(body, ItemsRequest) else ItemsRequest(items=[body])
     _check_count(request, len(batch.items))
     call = engine.add if batch.mode == "add" else engine.upsert
-    return {"stored": await admitted(request, call, [item.to_row() for item in batch.items])}
+    return {"stored": await stored(request, call, [item.to_row() for item in batch.items])}
 
 
 @router.post("/v1/items/delete", dependencies=WRITE, tags=["items"])
@@ -54,8 +59,8 @@ async def delete_items(request: Request, body: DeleteRequest) -> dict[str, Any]:
     engine = backend_of(request).engine()
     if body.ids is not None:
         _check_count(request, len(body.ids))
-        return {"deleted": await admitted(request, engine.delete, body.ids, unknown="ignore")}
-    return {"deleted": await admitted(request, engine.delete, where=condition_of(body.where))}
+        return {"deleted": await stored(request, engine.delete, body.ids, unknown="ignore")}
+    return {"deleted": await stored(request, engine.delete, where=condition_of(body.where))}
 
 
 @router.post("/v1/items/count", dependencies=READ, tags=["items"])
@@ -70,7 +75,7 @@ async def patch_item(request: Request, id: str, body: ItemPatch) -> dict[str, An
     changes = dict(body.model_extra or {})
     if not changes or "id" in changes:
         raise InputError("A change must name fields other than `id`. Got none, or `id`.")
-    if not await admitted(request, backend_of(request).patch, id, changes):
+    if not await stored(request, backend_of(request).patch, id, changes):
         raise HTTPException(404, f"No item has the id {id!r:.100}.")
     return {"changed": 1}
 
@@ -78,7 +83,7 @@ async def patch_item(request: Request, id: str, body: ItemPatch) -> dict[str, An
 @router.delete("/v1/items/{id:path}", dependencies=WRITE, tags=["items"])
 async def delete_item(request: Request, id: str) -> dict[str, Any]:
     """Delete an item, with its clicks."""
-    count = await admitted(request, backend_of(request).engine().delete, [id], unknown="ignore")
+    count = await stored(request, backend_of(request).engine().delete, [id], unknown="ignore")
     if not count:
         raise HTTPException(404, f"No item has the id {id!r:.100}.")
     return {"deleted": count}
@@ -98,16 +103,15 @@ async def post_clicks(
         for click in body.clicks if isinstance(body, ClicksRequest) else [body]:
             rows.append((_text_of(backend, click), click.item, click.weight, _moment(click.time)))
     else:
-        events = body if isinstance(body, list) else [body]
-        for event in events:
+        for event in body if isinstance(body, list) else [body]:
             found = click_of(event, backend.queries.get)
             if found is None:
                 left_out += 1
             else:
                 rows.append((found.query, found.item, found.weight, _moment(found.time)))
     _check_count(request, len(rows) + left_out)
-    stored = await admitted(request, backend.engine().clicks, rows) if rows else 0
-    return {"stored": stored, "left_out": left_out}
+    count = await stored(request, backend.engine().clicks, rows) if rows else 0
+    return {"stored": count, "left_out": left_out}
 
 
 def _text_of(backend: Backend, click: ClickIn) -> str:

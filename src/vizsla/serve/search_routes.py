@@ -41,25 +41,30 @@ async def search(request: Request, body: SearchRequest) -> Response:
     check_limits(state.settings, texts, body.k, body.offset)
     backend = state.backend
     if body.query is None:
-        answers = await state.admission.run(backend.answer, texts, body)
+        deadline = time.monotonic() + state.settings.timeout_s
+        answers = await state.admission.run(backend.answer, texts, body, deadline)
     else:
-        key = json.dumps(body.model_dump(exclude={"query", "ubi"}))  # escapes what UTF-8 cannot hold
         call = functools.partial(backend.answer, asked=body)
-        answers = [await state.batcher.run(body.using or backend.default(), key, call, body.query)]
+        answers = [await state.batcher.run(body.using, lambda: _options_of(body), call, body.query)]
     took = time.perf_counter() - started
     given = body.ubi.query_id if body.ubi is not None else None
     for text, answer in zip(texts, answers, strict=True):
         answer["query_id"] = given if given and len(texts) == 1 else uuid.uuid4().hex
         backend.queries.note(answer["query_id"], text)
-    member = body.using or backend.default()
+    member = answers[0]["member"]
     state.metrics.searches.labels(member).observe(took)
     if took * 1e3 > state.settings.slow_ms:
         shown = texts[0][:200]
         state.log.write("slow", id=request.state.request_id, member=member, query=shown, ms=round(took * 1e3, 3))
-    common = {"member": member, "generation": backend.counts()["generation"], "took_ms": round(took * 1e3, 3)}
+    common = {"took_ms": round(took * 1e3, 3)}
     if body.query is not None:
         return JsonBytes({**answers[0], **common})
-    return JsonBytes({"answers": answers, **common})
+    first = {name: answers[0][name] for name in ("member", "generation")}
+    return JsonBytes({"answers": answers, **first, **common})
+
+
+def _options_of(body: SearchRequest) -> str:
+    return json.dumps(body.model_dump(exclude={"query", "ubi"}))  # escapes what UTF-8 cannot hold
 
 
 @router.post("/v1/explain", dependencies=READ, tags=["search"])
@@ -80,7 +85,7 @@ async def compare(request: Request, body: CompareRequest) -> Response:
         started = time.perf_counter()
         found = await admitted(request, backend_of(request).answer, [body.query], asked)
         took = round((time.perf_counter() - started) * 1e3, 3)
-        answers.append({"member": name, "took_ms": took, **found[0]})
+        answers.append({**found[0], "took_ms": took})
     ids = {each["member"]: [hit["id"] for hit in each["results"]] for each in answers}
     return JsonBytes({"query": body.query, "answers": answers, "overlaps": overlaps(ids)})
 
