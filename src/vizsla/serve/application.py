@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from vizsla import __version__
 from vizsla.serve import admin_routes, item_routes, page_routes, problems, rerank_routes, search_routes
 from vizsla.serve.admission import Admission, Batcher
 from vizsla.serve.backend import Backend
+from vizsla.serve.openapi import openapi_document
 from vizsla.serve.security import ProtectedApp
 from vizsla.serve.service_settings import ServiceSettings
 from vizsla.serve.shared_state import Jobs, RecentQueries
@@ -90,6 +92,7 @@ def app(
     service.state.admission = Admission(chosen.threads, chosen.max_waiting, chosen.timeout_s)
     service.state.writing = Admission(WRITERS, chosen.max_waiting, chosen.timeout_s)
     service.state.batcher = Batcher(service.state.admission)
+    service.openapi = partial(openapi_document, service, ROUTERS)  # type: ignore[method-assign]
     problems.install(service)
     for router in ROUTERS:
         service.include_router(router)

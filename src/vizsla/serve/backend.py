@@ -237,7 +237,7 @@ class Backend:
         """
         pinned, condition = self.pinned(asked.using), condition_of(asked.where)
         where = None if condition is None else pinned.where(condition)
-        answers = []
+        answers: list[dict[str, Any]] = []
         for query in Queries(texts).apart() if len(texts) > 1 else [Queries(texts)]:
             if monotonic() > deadline:
                 raise TimeLimitError(f"{len(answers)} of {len(texts)} queries were answered in time. Send fewer.")

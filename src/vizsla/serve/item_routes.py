@@ -10,7 +10,9 @@ from fastapi import APIRouter, Body, Depends, HTTPException, Request
 from vizsla.errors import InputError
 from vizsla.io.interactions import moment_of
 from vizsla.io.ubi import click_of
+from vizsla.serve.answers import ChangedAnswer, ClicksAnswer, CountAnswer, DeletedAnswer, ItemAnswer, StoredAnswer
 from vizsla.serve.backend import Backend, condition_of
+from vizsla.serve.openapi import answers
 from vizsla.serve.schemas import ClickIn, ClicksRequest, CountRequest, DeleteRequest, ItemIn, ItemPatch, ItemsRequest
 from vizsla.serve.security import require_read, require_write
 
@@ -34,7 +36,7 @@ async def stored(request: Request, call: Any, *arguments: Any, **named: Any) -> 
     return await request.app.state.writing.run(call, *arguments, **named)
 
 
-@router.get("/v1/items/{id:path}", dependencies=READ, tags=["items"])
+@router.get("/v1/items/{id:path}", dependencies=READ, tags=["items"], **answers(ItemAnswer))
 async def get_item(request: Request, id: str) -> dict[str, Any]:
     """Return an item with its text and metadata."""
     item = await admitted(request, backend_of(request).get, id)
@@ -43,7 +45,7 @@ async def get_item(request: Request, id: str) -> dict[str, Any]:
     return {"id": item.id, "title": item.title, "text": item.text, "metadata": dict(item.metadata)}
 
 
-@router.post("/v1/items", dependencies=WRITE, tags=["items"])
+@router.post("/v1/items", dependencies=WRITE, tags=["items"], **answers(StoredAnswer))
 async def put_items(request: Request, body: ItemIn | ItemsRequest) -> dict[str, Any]:
     """Store one item, or many in one transaction; `add` refuses an id that is there, `upsert` replaces the item."""
     engine = backend_of(request).engine()
@@ -53,7 +55,7 @@ async def put_items(request: Request, body: ItemIn | ItemsRequest) -> dict[str, 
     return {"stored": await stored(request, call, [item.to_row() for item in batch.items])}
 
 
-@router.post("/v1/items/delete", dependencies=WRITE, tags=["items"])
+@router.post("/v1/items/delete", dependencies=WRITE, tags=["items"], **answers(DeletedAnswer))
 async def delete_items(request: Request, body: DeleteRequest) -> dict[str, Any]:
     """Delete items by id or by a condition, with their clicks; unknown ids are ignored."""
     engine = backend_of(request).engine()
@@ -63,13 +65,13 @@ async def delete_items(request: Request, body: DeleteRequest) -> dict[str, Any]:
     return {"deleted": await stored(request, engine.delete, where=condition_of(body.where))}
 
 
-@router.post("/v1/items/count", dependencies=READ, tags=["items"])
+@router.post("/v1/items/count", dependencies=READ, tags=["items"], **answers(CountAnswer))
 async def count_items(request: Request, body: CountRequest) -> dict[str, Any]:
     """Return how many items there are, or how many fulfill a condition."""
     return {"count": await admitted(request, backend_of(request).count, condition_of(body.where))}
 
 
-@router.patch("/v1/items/{id:path}", dependencies=WRITE, tags=["items"])
+@router.patch("/v1/items/{id:path}", dependencies=WRITE, tags=["items"], **answers(ChangedAnswer))
 async def patch_item(request: Request, id: str, body: ItemPatch) -> dict[str, Any]:
     """Change fields of an item; null removes a field. A new text or title is indexed, and clicks stay."""
     changes = dict(body.model_extra or {})
@@ -80,7 +82,7 @@ async def patch_item(request: Request, id: str, body: ItemPatch) -> dict[str, An
     return {"changed": 1}
 
 
-@router.delete("/v1/items/{id:path}", dependencies=WRITE, tags=["items"])
+@router.delete("/v1/items/{id:path}", dependencies=WRITE, tags=["items"], **answers(DeletedAnswer))
 async def delete_item(request: Request, id: str) -> dict[str, Any]:
     """Delete an item, with its clicks."""
     count = await stored(request, backend_of(request).engine().delete, [id], unknown="ignore")
@@ -89,7 +91,7 @@ async def delete_item(request: Request, id: str) -> dict[str, Any]:
     return {"deleted": count}
 
 
-@router.post("/v1/clicks", dependencies=WRITE, tags=["clicks"])
+@router.post("/v1/clicks", dependencies=WRITE, tags=["clicks"], **answers(ClicksAnswer))
 async def post_clicks(
     request: Request, body: Annotated[ClickIn | ClicksRequest | dict[str, Any] | list[dict[str, Any]], Body()]
 ) -> dict[str, Any]:

@@ -86,19 +86,25 @@ class ObservedApp:
         sound = 0 < len(given) <= 64 and given.isascii() and given.decode("latin-1").isprintable()
         request_id = given.decode("latin-1") if sound else uuid.uuid4().hex
         scope.setdefault("state", {})["request_id"] = request_id
-        started, status, answered = time.perf_counter(), 500, False
+        started, status, answered, lost = time.perf_counter(), 500, False, False
 
         async def send_observed(message: MutableMapping[str, Any]) -> None:
-            nonlocal status, answered
+            nonlocal status, answered, lost
             if message["type"] == "http.response.start":
                 status, answered = message["status"], True
                 message["headers"] = [*message.get("headers", ()), (b"x-request-id", request_id.encode())]
-            await send(message)
+            try:
+                await send(message)
+            except Exception:  # the client has gone, or sent what is no request after this one
+                lost = True
+                raise
 
         self._metrics.in_flight.inc()
         try:
             await self._app(scope, receive, send_observed)
         except Exception as error:
+            if lost:
+                return
             self._log.write("error", id=request_id, path=scope["path"], error=type(error).__name__)
             if not answered:
                 said = f"An unexpected error; the log has it under the request id {request_id}."
