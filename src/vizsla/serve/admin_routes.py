@@ -70,6 +70,13 @@ async def rebuild(request: Request, body: MemberRequest) -> dict[str, Any]:
     return started
 
 
+@router.post("/v1/admin/maintain", dependencies=WRITE, tags=["administration"], **JOB)
+async def maintain(request: Request) -> dict[str, Any]:
+    """Write the newest items as a segment, and merge segments where that is due, in the background; returns a job."""
+    started: dict[str, Any] = request.app.state.jobs.start("maintain", backend_of(request).engine().maintain)
+    return started
+
+
 @router.post("/v1/admin/snapshot", dependencies=WRITE, tags=["administration"], **answers(SnapshotAnswer))
 async def snapshot(request: Request, body: NameRequest) -> dict[str, Any]:
     """Keep the members as they are now under a name."""
