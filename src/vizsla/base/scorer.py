@@ -185,10 +185,12 @@ class Scorer(ABC):
         timer = STAGE_TIMER.get()
         if timer is not None:
             with timer.stage(f"score: {getattr(self, 'label', '') or type(self).__name__}"):
-                return self._scored(queries, candidates, filter, threads)
-        return self._scored(queries, candidates, filter, threads)
+                return self._score_untimed(queries, candidates, filter, threads)
+        return self._score_untimed(queries, candidates, filter, threads)
 
-    def _scored(self, queries: Queries, candidates: Candidates, filter: Filter | None, threads: int) -> PairScores:
+    def _score_untimed(
+        self, queries: Queries, candidates: Candidates, filter: Filter | None, threads: int
+    ) -> PairScores:
         if not self.model_calls or self.is_composite:  # a composite does this for its parts
             return self._score(queries, candidates, filter, threads)
         return score_memoized(

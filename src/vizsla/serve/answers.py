@@ -106,7 +106,7 @@ class WhyAnswer(Answer):
     parts: list[dict[str, Any]]
 
 
-class Overlap(Answer):
+class MemberOverlap(Answer):
     """How much the answers of two members share."""
 
     members: tuple[str, str]
@@ -127,7 +127,7 @@ class CompareAnswer(Answer):
 
     query: str
     answers: list[MemberAnswer]
-    overlaps: list[Overlap]
+    overlaps: list[MemberOverlap]
 
 
 class Completions(Answer):

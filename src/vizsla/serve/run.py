@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 SERVED = "VIZSLA_SERVED"
 """The environment variable by which workers learn what to serve; tokens are read from their own variables."""
 OPTIONS: dict[str, Any] = {
+    "http": "vizsla.serve.slow_clients:ImpatientProtocol",
     "log_level": "warning",
     "access_log": False,  # requests are logged by the application, as JSON
     "server_header": False,
