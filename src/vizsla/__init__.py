@@ -23,11 +23,13 @@ if TYPE_CHECKING:
     from vizsla import indexes as indexes
     from vizsla import learning as learning
     from vizsla import methods as methods
+    from vizsla import scale as scale
     from vizsla import scorers as scorers
     from vizsla import testing as testing
     from vizsla import text as text
     from vizsla.artifacts.artifact import Artifact as Artifact
     from vizsla.artifacts.artifact import load as load
+    from vizsla.autopilot.learn import learn as learn
     from vizsla.base.encoder import Encoder as Encoder
     from vizsla.base.index import Index as Index
     from vizsla.base.recipe import Recipe as Recipe
@@ -98,6 +100,7 @@ _PUBLIC = {
     "Item": "vizsla.core.catalog",
     "jpq": "vizsla.methods.jpq.train_jpq",
     "late_interaction": "vizsla.methods.late_interaction",
+    "learn": "vizsla.autopilot.learn",
     "load": "vizsla.artifacts.artifact",
     "open_dataset": "vizsla.io.open",
     "parse": "vizsla.compose.parser",
@@ -120,7 +123,19 @@ _PUBLIC = {
     "where": "vizsla.data.conditions",
     "xrlinear": "vizsla.methods.xrlinear.build",
 }
-_MODULES = ("base", "encoders", "errors", "evaluation", "indexes", "learning", "methods", "scorers", "testing", "text")
+_MODULES = (
+    "base",
+    "encoders",
+    "errors",
+    "evaluation",
+    "indexes",
+    "learning",
+    "methods",
+    "scale",
+    "scorers",
+    "testing",
+    "text",
+)
 """Where the other public names are."""
 
 __all__ = ["__version__", *_PUBLIC]

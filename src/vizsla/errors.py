@@ -88,6 +88,14 @@ class ServiceError(VizslaError):
         self.status, self.wait_s = status, wait_s
 
 
+class PlacementError(VizslaError):
+    """A cluster cannot be used: it refuses, has no worker or too little memory, or runs other versions."""
+
+
+class WorkerLostError(VizslaError):
+    """A worker has ended before its answer came; what it had acknowledged is on its disk."""
+
+
 class MissingExtraError(VizslaError, ImportError):
     """A feature needs a package that is not installed; the message gives the command that installs it."""
 

@@ -23,6 +23,8 @@ LAYERS = [
     {"methods"},
     {"evaluation"},
     {"engine"},
+    {"scale"},
+    {"autopilot"},
     {"serve"},
     {"integrations"},
     {"testing"},

@@ -23,12 +23,16 @@ SHORT = {
     "indexes/_memory.py": "two helpers that need no class",
     "indexes/factory.py": "imports an index only when it is asked for",
     "io/write.py": "chooses among the writers of the formats",
+    "scale/placements.py": "one function, by which users choose where work runs",
     "serve/page_routes.py": "the routes of the page",
     "typing.py": "aliases only",
 }
 """Modules below 60 lines, with the reason."""
 
 OWN = {
+    "autopilot/delivery.py": "the winner as engine or artifact, apart from its choice",
+    "autopilot/learning_report.py": "the report, which users read",
+    "autopilot/rivals.py": "what is compared with, apart from candidates",
     "artifacts/pickling.py": "imported when an artifact is pickled",
     "data/where_grammar.py": "a parser with tests of its own",
     "engine/live_clicks.py": "clicks, apart from the member that learns from them",
@@ -46,6 +50,9 @@ OWN = {
     "methods/cur/least_squares.py": "linear algebra with tests of its own",
     "methods/jpq/run.py": "trials around the training loop, apart from reading arguments",
     "methods/sidr/trainer.py": "steps, apart from what they are given",
+    "methods/xrlinear/subtrees.py": "partition and merging, apart from training",
+    "scale/local.py": "one of two placements",
+    "scale/ray_cluster.py": "the only module that imports Ray",
     "serve/admin_routes.py": "routes, which the application joins",
     "serve/application.py": "the ASGI application, which workers import by name",
     "serve/page_routes.py": "routes, which the application joins",
