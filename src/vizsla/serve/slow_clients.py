@@ -47,7 +47,7 @@ class ImpatientProtocol(H11Protocol):
             self._silence = None
 
     def _end_unless_busy(self) -> None:
-        idle = self.cycle is None or self.cycle.response_complete  # type: ignore[redundant-expr]
+        idle = self.cycle is None or self.cycle.response_complete
         if idle and not self.transport.is_closing():
             self.transport.close()
 
