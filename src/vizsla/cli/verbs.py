@@ -69,6 +69,7 @@ KINDS = {
         "adjust": "let synonyms, signals and rules of a file adjust the answers of a member",
         "sync": "hold what a folder or file holds; only what has changed is read",
         "compact": "merge all segments into one without deleted items",
+        "learn": "choose the default member again by the newest clicks, and swap it for a sure gain",
         "rebuild": "build members anew from the items and clicks that there are",
         "snapshot": "keep the members as they are now under a name",
         "rollback": "let the members be as in a snapshot",
