@@ -11,6 +11,7 @@ import pytest
 
 from tests.cli.test_options_arrive import verbs
 from vizsla import bm25, compare, open_dataset, pefa, residual_cur, tfidf
+from vizsla.autopilot.diagnose import diagnose
 from vizsla.autopilot.learn import learn
 from vizsla.autopilot.relearn import relearn
 from vizsla.cli.signatures import SignatureOptions
@@ -60,6 +61,7 @@ MIRRORED = {
     "train jpq": [train_jpq, PqIndex.build, JpqSettings, QueryModel],
     "learn": [learn],
     "engine learn": [relearn],
+    "diagnose": [diagnose],
     "adapt pefa": [pefa],
     "adapt pefa-xs": [pefa_xs],
     "adapt pefa-max": [pefa_max],
