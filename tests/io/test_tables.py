@@ -37,6 +37,14 @@ def test_columns_are_told_by_their_names_and_said(put: Put) -> None:
     assert dataset.mapping.endswith("items.csv: id sku; text title + description; metadata price, brand")
 
 
+@pytest.mark.parametrize(("columns", "end"), [(40, "c39"), (41, "c39, and 1 more"), (5000, "c39, and 4,960 more")])
+def test_of_many_columns_the_first_are_named(put: Put, columns: int, end: str) -> None:
+    names = ",".join(f"c{number}" for number in range(columns))
+    dataset = opened(put, f"id,text,{names}\n1,fig{',' * columns}\n")
+    assert "items.csv: id id; text text; metadata c0, c1, " in dataset.mapping
+    assert dataset.mapping.endswith(f", {end}")
+
+
 def test_columns_can_be_named(put: Put) -> None:
     options = {"id": "key", "text": "title,descr,more", "meta": ["brand", "title"]}
     dataset = opened(put, "key,title,descr,more,brand,x\n7,Fig,sweet,,Ace,y\n", **options)
