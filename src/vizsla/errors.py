@@ -58,7 +58,7 @@ class ScorerError(VizslaError):
     wait_s : float, optional
         How many seconds to wait before the next attempt, where the scorer said so.
     answered : sequence of float
-        Scores of the first pairs, which came before it failed: nobody needs to send these again.
+        Scores of the first pairs, which came before it failed: they need not be sent again.
     sent : int, optional
         How many of the first pairs were sent, those included; all of them unless given.
     """

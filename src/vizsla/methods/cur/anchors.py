@@ -262,7 +262,7 @@ class AnchorCost:
     sampled: int
 
     def shard(self, seconds: float = 30.0) -> int:
-        """Return how many calls take about so long, from 16 to 4,096: what is lost at most by who is stopped.
+        """Return how many calls take about so long, from 16 to 4,096: what a stopped run loses at most.
 
         Examples
         --------
@@ -433,7 +433,7 @@ def _cache_of(scorer: Scorer | None) -> ScoreCache | None:
 
 
 def _left(scorer: Scorer, queries: list[str], done: int) -> int:
-    """Return how many pairs from the place `done` on nobody has paid for."""
+    """Return how many pairs from the place `done` on are not scored yet."""
     width, cache = len(scorer.items), _cache_of(scorer)
     if cache is None or not len(cache):
         return len(queries) * width - done

@@ -107,7 +107,7 @@ def xrlinear(
     max_leaf : int
         The most items that clustering puts into a leaf, 256 at most.
     negatives : {"tfn", "man", "tfn+man"}, matrix or callable
-        Whom a node's children learn from: instances that chose one of them (teacher forcing); instances that the layers
+        What a node's children learn from: instances that chose one of them (teacher forcing); instances that the layers
         above lead there (matcher-aware); or both. A matrix shaped like `dataset.clicks` names further negatives, such
         as items that were shown and not clicked. A callable is `train_matchers`'s `negatives`.
     loss : {"squared_hinge", "hinge", "logistic"}
