@@ -19,7 +19,7 @@ def retrievers():
     items = list(python_docs().items)[:400]
     shop = Dataset.of(
         [{"id": item.id, "text": item.text, "title": item.title, "size": len(item.text)} for item in items],
-        clicks=[("sort things", items[3].id), ("sort a list", items[5].id), ("parse json", items[40].id)],
+        clicks=[(" ".join(item.text.split()[:4]), item.id) for item in items[::5]],
     )
     dense = vizsla.dense(shop, LsaEncoder.fit([item.default_text() for item in shop.items], dim=32))
     return {

@@ -33,6 +33,7 @@ from vizsla.scale.shard import NOWHERE, EngineShard, ShardHits, SharedWords, Ter
 
 if TYPE_CHECKING:
     from vizsla.base.placement import Placement, Resident
+    from vizsla.typing import Float64Array, Int64Array
 
 RECORD = "shards.json"
 ATTEMPTS = 8
@@ -74,9 +75,10 @@ class _Facts:
     def __init__(self, found: Sequence[WordFacts | None]):
         self.moments = tuple(-1 if each is None else each.moment for each in found)
         self.sizes = [0 if each is None else each.size for each in found]
-        known = [each for each in found if each is not None and each.documents is not None]
-        self.documents = None if not known else sum((each.documents for each in known[1:]), known[0].documents)
-        self.length = None if not known else sum((each.length for each in known[1:]), known[0].length)
+        documents = [each.documents for each in found if each is not None and each.documents is not None]
+        lengths = [each.length for each in found if each is not None and each.length is not None]
+        self.documents: Int64Array | None = np.sum(documents, axis=0) if documents else None
+        self.length: Float64Array | None = np.sum(lengths, axis=0) if lengths else None
         self.terms: TermFacts = {}
         self.names: dict[str, tuple[str, ...]] = {}
         self.add(found)
@@ -207,7 +209,7 @@ class ShardedEngine:
                 maintenance="manual", **options,
             )  # fmt: skip
             made.close()
-        chosen = default if default is not None else next(reversed(members))
+        chosen = default if default is not None else list(members)[-1]
         record = {"layout": 1, "shards": named, "default": chosen}
         record["members"] = {name: recipe.to_dict() for name, recipe in members.items()}
         with writing(folder / RECORD) as out:
