@@ -26,7 +26,7 @@ def shard_of(id: str, count: int) -> int:
     Examples
     --------
     >>> [shard_of(id, 3) for id in ("fig", "pear", "plum", "apple")]
-    [2, 1, 1, 2]
+    [1, 0, 2, 2]
     >>> all(shard_of(id, 4) in (shard_of(id, 3), 3) for id in map(str, range(100)))
     True
     """
@@ -41,7 +41,7 @@ def routed(pairs: Iterable[tuple[str, T]], count: int) -> list[list[T]]:
     Examples
     --------
     >>> routed([("fig", 1), ("pear", 2), ("apple", 3)], 3)
-    [[], [2], [1, 3]]
+    [[2], [1], [3]]
     """
     parts: list[list[T]] = [[] for _ in range(check_positive("count", count))]
     for id, one in pairs:
