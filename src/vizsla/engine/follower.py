@@ -19,6 +19,7 @@ from vizsla.base.retriever import Retriever
 from vizsla.compose.parser import parse
 from vizsla.core.strings import Strings
 from vizsla.data.conditions import Condition
+from vizsla.data.dataset import Dataset
 from vizsla.data.filter import Filter
 from vizsla.data.metadata_builder import TITLE_FIELD
 from vizsla.engine.catalog import CatalogFile, State, last_given, state_of
@@ -29,6 +30,7 @@ from vizsla.engine.definitions import (
     bindings_of,
     check_member,
     default_member,
+    inlined,
     member_class,
     stored_members,
 )
@@ -83,10 +85,11 @@ class Generation:
         views: dict[str, LiveView],
         static: Callable[[Definition, LiveCatalog], Retriever],
         memory: QueryMemory | None = None,
+        objects: Mapping[str, Any] | None = None,
     ):
         self.state, self.items, self.slots, self.size = state, items, slots, size
         self.definitions, self.default = members
-        self._views, self._static, self._memory = views, static, memory
+        self._views, self._static, self._memory, self._objects = views, static, memory, objects
         self._made: dict[str, Retriever] = {}
         self._filters: dict[str, Filter] = {}
 
@@ -96,7 +99,7 @@ class Generation:
         made = self._made.get(chosen)
         if made is None:
             made = self._made[chosen] = self._make(chosen)
-            made.label = made.label or chosen
+            made.label, made.member_name = made.label or chosen, made.member_name or chosen
         return made
 
     def filter(self, condition: Condition) -> Filter:
@@ -125,13 +128,23 @@ class Generation:
 
     def _part(self, definition: Definition) -> Retriever:
         if definition.type == LIVE:
-            return SlotRetriever(self.items, self._views[definition.name], self.slots, self.size)
+            recipe = Recipe.stored(definition.recipe or {})
+            kind = member_class(recipe, self.definitions)
+            twin = partial(self._twin, recipe) if kind is not None and kind.learns else None
+            return SlotRetriever(self.items, self._views[definition.name], self.slots, self.size, twin)
         if definition.type == COMPOSITE:
-            return parse(definition.expression, {each: self.retriever(each) for each in definition.needs})
+            parts = {each: self.retriever(each) for each in definition.needs}
+            if definition.expression:
+                return parse(definition.expression, parts)
+            data: Any = self.items  # all that a signal needs
+            return Recipe.stored(definition.recipe or {}).build(data, members=parts)
         base = (definition.recipe or {}).get("settings", {}).get("base")
         if not definition.artifact and base in self.definitions:
             return self.retriever(base)  # a correction that has learned nothing yet is what it corrects
         return self._static(definition, self.items)
+
+    def _twin(self, recipe: Recipe, dataset: Dataset, threads: int) -> Retriever:
+        return inlined(recipe, self.definitions).build(dataset, threads=threads, bindings=self._objects)
 
 
 class Layout(NamedTuple):
@@ -266,6 +279,7 @@ class Follower:
         """Open the segments, and read the rows that are in none."""
         self._definitions, self._default = stored_members(connection), default_member(connection)
         self.segments = stored_segments(connection)
+        self._metadata_wanted |= any(each.reads_metadata for each in self._definitions.values())
         self._load_objects()
         self._open_statics()
         rows = [self._rows(segment) for segment in self.segments]
@@ -498,7 +512,9 @@ class Follower:
         members = dict(self._definitions), self._default
         served = partial(self._served, dict(self._statics), self._last_item)
         remembered = None if self.memory is None else self.memory.frozen()
-        return Generation(state, items, slots, size, members, views, served, remembered)
+        return Generation(
+            state, items, slots, size, members, views, served, remembered, {**self.objects, **self.bindings}
+        )
 
     def _served(
         self, statics: dict[str, StaticMember], last: int, definition: Definition, items: LiveCatalog

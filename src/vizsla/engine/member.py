@@ -226,11 +226,25 @@ class SlotRetriever(Retriever):
         The slot of each item, ascending; None where no slot is a hole.
     size : int
         The number of slots.
+    twin : function of a dataset and a number of threads, optional
+        Returns what the member would be had it learned from that dataset's clicks alone; None where it learns from
+        none.
     """
 
-    def __init__(self, items: Strings, view: LiveView, slots: Int32Array | None, size: int):
+    def __init__(
+        self,
+        items: Strings,
+        view: LiveView,
+        slots: Int32Array | None,
+        size: int,
+        twin: Callable[[Dataset, int], Retriever] | None = None,
+    ):
         self._items, self.view, self.slots, self.size = items, view, slots, size
-        self.scale = view.scale
+        self.scale, self._twin = view.scale, twin
+
+    def refit_on(self, dataset: Dataset, *, threads: int = 1) -> Retriever:
+        """Return what the member's recipe makes of a dataset, where it learns from clicks."""
+        return self if self._twin is None else self._twin(dataset, threads)
 
     @property
     def items(self) -> Strings:
