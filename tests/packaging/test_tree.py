@@ -55,6 +55,8 @@ OWN = {
     "methods/sidr/trainer.py": "steps, apart from what they are given",
     "methods/xrlinear/subtrees.py": "partition and merging, apart from training",
     "scale/local.py": "one of two placements",
+    "scale/rendezvous.py": "routing, with tests of its own",
+    "scale/shard.py": "what runs in an actor",
     "scale/ray_cluster.py": "the only module that imports Ray",
     "serve/admin_routes.py": "routes, which the application joins",
     "serve/application.py": "the ASGI application, which workers import by name",
