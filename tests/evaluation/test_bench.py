@@ -148,7 +148,7 @@ def test_answers_are_whole_words():
 
 def test_json_says_how_it_was_made(tmp_path):
     written = json.loads(compare({"one": RUN, "two": OTHER}, QRELS, measures="AP", seed=5).to_json())
-    made, (test,) = written["provenance"], written["significance"]["tests"]
+    made, (test,) = written["one"]["provenance"], written["one"]["significance"]["tests"]
     assert made["seed"] == 5 and len(made["data"]) == 16 and made["machine"]["cores"] >= 1 and made["date"][:2] == "20"
     assert {"p", "p_holm", "low", "high", "effect"} <= test.keys()
     again, other = (evaluate(RUN, grades, measures="AP").provenance["data"] for grades in (QRELS, {"q1": {"a": 1}}))
@@ -185,13 +185,13 @@ def test_the_command_line_needs_a_run_and_judgments_alone(tmp_path, capsys):
     out = {name: str(tmp_path / name) for name in ("e.json", "c.json", "c.tex", "fused.run", "pool.tsv", "bm.run")}
     assert main(["eval", one, "--qrels", qrels, "--measures", "AP", "--json", out["e.json"]]) == 0
     assert "1 of 3 judged queries are not answered" in capsys.readouterr().out
-    systems = json.loads((tmp_path / "e.json").read_text())["systems"]
+    systems = json.loads((tmp_path / "e.json").read_text())
     assert systems["one"]["measures"] == evaluate(RUN, QRELS, measures="AP").measures
     told = ["--measures", "AP", "--test", "t", "--seed", "3", "--json", out["c.json"], "--latex", out["c.tex"]]
     assert main(["compare", "--qrels", qrels, one, two, *told]) == 0
     assert "paired t-test" in capsys.readouterr().out
     written = json.loads((tmp_path / "c.json").read_text())
-    assert (written["significance"]["test"], written["provenance"]["seed"]) == ("t", 3)
+    assert (written["one"]["significance"]["test"], written["two"]["provenance"]["seed"]) == ("t", 3)
     assert (tmp_path / "c.tex").read_text().startswith("\\begin{tabular}{llr}")
     assert main(["runs", "fuse", one, two, "-o", out["fused.run"]]) == 0
     assert evaluate(out["fused.run"], QRELS).measures == evaluate(fuse_runs([RUN, OTHER]), QRELS).measures

@@ -96,7 +96,7 @@ def test_percentiles_are_of_single_query_times(monkeypatch):
 def test_no_times_when_none_are_asked_for():
     done = evaluate(TABLE, FRUIT, measures="R@10", latency_queries=0)
     assert done.cost.ms_p50 is None
-    assert json.loads(done.to_json())["systems"]["table"]["cost"]["ms_p50"] is None
+    assert json.loads(done.to_json())["table"]["cost"]["ms_p50"] is None
     assert "–" in done.to_markdown()
     with pytest.raises(InputError, match="latency_queries"):
         evaluate(TABLE, FRUIT, measures="R@10", latency_queries=-1)
@@ -107,10 +107,11 @@ def test_json_has_exactly_the_agreed_shape(tmp_path):
     text = done.to_json(tmp_path / "out" / "eval.json")
     assert (tmp_path / "out" / "eval.json").read_text() == text
     assert list((tmp_path / "out").iterdir()) == [tmp_path / "out" / "eval.json"]
-    assert json.loads(text)["systems"] == {
+    assert json.loads(text) == {
         "fruit search": {
             "intervals": {"R@10": list(done.interval("R@10")), "RR@10": list(done.interval("RR@10"))},
             "notes": list(done.notes),
+            "provenance": done.provenance,
             "measures": {"R@10": 0.5, "RR@10": 0.5},
             "cost": {
                 "ms_p50": done.cost.ms_p50,

@@ -260,8 +260,12 @@ class Comparison:
         return {name: evaluation.to_dict() for name, evaluation in self.evaluations.items()}
 
     def to_json(self, path: str | Path | None = None) -> str:
-        """Return systems, tests and provenance as JSON; with `path`, also write it there."""
-        return write_text(json_text(report_dict(self.evaluations, significance=self._tests_dict())), path)
+        """Return measures, cost, tests and provenance by name as JSON; with `path`, also write it there."""
+        made, report = self._tests_dict(), report_dict(self.evaluations)
+        for name, row in report.items():
+            own = [test for test in made["tests"] if name in (test["a"], test["b"])]
+            row["significance"] = {**made, "tests": own}
+        return write_text(json_text(report), path)
 
     def tests_to_json(self, path: str | Path | None = None) -> str:
         """Return how the tests were made, and every one of them, as JSON; with `path`, also write it there."""

@@ -101,7 +101,7 @@ class Evaluation:
         return {"measures": dict(self.measures), "cost": self.cost.to_dict()}
 
     def to_json(self, path: str | Path | None = None) -> str:
-        """Return systems, intervals, notes and provenance as JSON; with `path`, also write it there."""
+        """Return measures, cost, intervals, notes and provenance by name as JSON; with `path`, also write it there."""
         return write_text(json_text(report_dict({self.name: self})), path)
 
     def to_pandas(self) -> Any:
@@ -163,15 +163,17 @@ class Evaluation:
         return ["system", *self.measures, *COST_HEADER], [row]
 
 
-def report_dict(evaluations: Mapping[str, Evaluation], **more: Any) -> dict[str, Any]:
-    """Return what the JSON of evaluations holds: systems, intervals of 95 %, notes, and how it was made."""
-    systems = {
+def report_dict(evaluations: Mapping[str, Evaluation]) -> dict[str, Any]:
+    """Return what the JSON of evaluations holds, by system: measures, cost, intervals of 95 %, notes, provenance."""
+    return {
         name: one.to_dict()
-        | {"intervals": {measure: list(one.interval(measure)) for measure in one.measures}, "notes": list(one.notes)}
+        | {
+            "intervals": {measure: list(one.interval(measure)) for measure in one.measures},
+            "notes": list(one.notes),
+            "provenance": dict(one.provenance),
+        }
         for name, one in evaluations.items()
     }
-    first = next(iter(evaluations.values()))
-    return {"systems": systems, **more, "provenance": dict(first.provenance)}
 
 
 def evaluate(
