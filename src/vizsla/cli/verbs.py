@@ -20,6 +20,7 @@ VERBS = {
     "complete": "complete what was typed, from titles and past queries",
     "eval": "measure the quality and cost of an artifact, or of a run, on judged queries",
     "compare": "put artifacts and runs side by side, with significance and cost",
+    "report": "write a page of what learn or compare found",
     "sweep": "draw how quality and cost of a retriever change with its effort, or a model's with its weights",
     "compose": "join artifacts by an expression into a new one",
     "split": "hold out clicks to judge by, at random or by time",
