@@ -120,7 +120,7 @@ class WordLists:
     def _union(self, forms: Int64Array | Int32Array) -> Int32Array:
         """Return the items that hold any of these forms, in order."""
         bounds = ((self._offsets[form], self._offsets[form + 1]) for form in forms.tolist() if form >= 0)
-        lists = [self._items[start:end] for start, end in bounds]
+        lists: list[Int32Array] = [self._items[start:end] for start, end in bounds]
         if len(lists) == 1:
             return lists[0]
         if sum(map(len, lists)) * SPARSE < len(self):
