@@ -35,7 +35,7 @@ Generate = Callable[[str], Iterable[str]]
 def pseudo_queries(
     dataset: Dataset, *, seed: int = 0, max_items: int = MAX_ITEMS, generate: Generate | None = None
 ) -> list[tuple[str, int]]:
-    """Return texts that somebody who looks for an item might type, each with the number of the item.
+    """Return texts that a user who looks for an item might type, each with the number of the item.
 
     An item gives its title, where it has one, its heading, and a few words in a row of one of its sentences.
 

@@ -30,7 +30,7 @@ VERBS = {
     "inspect": "an artifact's pedigree, sizes and parameters",
     "check": "audit every file of an artifact",
     "convert": "read data in one format and write them in another",
-    "export": "write a model in a form that is served without torch",
+    "export": "write a model or items in a form that others serve",
 }
 """What each verb does. The verb `search` is in the module `vizsla.cli.search`."""
 
@@ -80,7 +80,12 @@ KINDS = {
         "dataset": "items, queries, judgments and clicks",
         "ubi": "a User Behavior Insights log, to a click log",
     },
-    "export": {"onnx": "for ONNX Runtime, with float32 or checked int8 weights"},
+    "export": {
+        "onnx": "a model for ONNX Runtime, with float32 or checked int8 weights",
+        "parquet": "items with their vectors or token weights as a Parquet file",
+        "milvus": "items with their vectors or token weights as a Milvus collection",
+        "qdrant": "items with their vectors or token weights as a Qdrant collection",
+    },
 }
 """What a verb is given next, where it has kinds. The kind `index bm25` is in the module `vizsla.cli.index_bm25`."""
 
@@ -93,6 +98,7 @@ METAVARS = {
     "export": "FORM",
 }
 MODULES = {f"{verb} {kind}": verb for verb in ("adapt", "engine") for kind in KINDS[verb]}
+MODULES |= {f"export {kind}": "export_collection" for kind in ("milvus", "qdrant")}
 """Modules that are named otherwise. One that serves several kinds reads which from `parser.get_default("kind")`."""
 
 
