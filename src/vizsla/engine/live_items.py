@@ -71,6 +71,11 @@ class LiveMetadata(ItemMetadata):
         """The names of all fields, `title` and `text`."""
         return (*self._fields, *(name for name in (TITLE_FIELD, TEXT_FIELD) if name not in self._fields))
 
+    @property
+    def is_loaded(self) -> bool:
+        """Whether conditions can be evaluated."""
+        return self._blocks is not None
+
     def of(self, number: int) -> dict[str, Any]:
         """Return an item's metadata, with its title."""
         return dict(self._fetch(number)[0])
