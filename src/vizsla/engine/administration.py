@@ -152,9 +152,8 @@ def evaluated(follower: Follower, condition: Condition) -> Matches:
     layout = follower.layout(metadata=True)
     generation = layout.generation
     mask = generation.filter(condition).mask
-    numbers = (
-        layout.numbers[np.flatnonzero(mask)] if generation.slots is None else layout.numbers[generation.slots[mask]]
-    )
+    found = np.flatnonzero(mask)
+    numbers = layout.numbers[found if generation.slots is None else generation.slots.of_items(found)]
     return Matches(generation.state.layout, layout.last_item, layout.last_change, numbers)
 
 

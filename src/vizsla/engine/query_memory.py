@@ -17,6 +17,7 @@ from vizsla.data.dataset import SECONDS_PER_DAY
 from vizsla.data.filter import Filter
 from vizsla.engine.click_table import ClickTable
 from vizsla.engine.member import SlotClicks
+from vizsla.engine.slots import SlotMap
 from vizsla.errors import InputError
 from vizsla.text.analyzers import Analyzer
 from vizsla.typing import Float32Array, Float64Array, Int32Array, Int64Array
@@ -159,8 +160,8 @@ class RememberedRetriever(Retriever):
         What is lifted.
     memory : QueryMemory
         What was clicked.
-    slots : int32 array, optional
-        The slot of each item, ascending; None where no slot is a hole.
+    slots : SlotMap, optional
+        Which slots have an item; None where all have.
     trained, half_life
         See `QueryMemory.evidence`.
     """
@@ -171,7 +172,7 @@ class RememberedRetriever(Retriever):
         self,
         part: Retriever,
         memory: QueryMemory,
-        slots: Int32Array | None,
+        slots: SlotMap | None,
         *,
         trained: int | None = None,
         half_life: float | None = None,
@@ -269,7 +270,7 @@ class RememberedRetriever(Retriever):
     def _numbers(self, evidence: Evidence) -> Int32Array:
         if self._slots is None:
             return evidence.slots
-        return np.searchsorted(self._slots, evidence.slots).astype(np.int32)
+        return self._slots.items_at(evidence.slots)
 
     def _write(self, writer: ArtifactWriter) -> None:
         raise InputError("A member of an engine must be stored by its engine. Use `engine.backup`.")
