@@ -46,9 +46,10 @@ from vizsla.engine.live_metadata import (
 )
 from vizsla.engine.member import LiveMember, LiveView, SlotClicks, SlotRetriever
 from vizsla.engine.query_memory import QueryMemory, RememberedRetriever
-from vizsla.engine.segments import METADATA, Segment, SegmentRows, check_files, read_rows, stored_segments
+from vizsla.engine.segments import METADATA, Files, Segment, SegmentRows, check_files, read_rows, stored_segments
 from vizsla.engine.slots import GrowingArray, SlotMap
 from vizsla.engine.static_member import ReindexedRetriever, StaticMember
+from vizsla.engine.verified import VerifiedFolders
 from vizsla.errors import EngineError, FormatError, InputError
 from vizsla.typing import BoolArray, Int32Array, Int64Array
 
@@ -196,7 +197,8 @@ class Follower:
         self.catalog, self.bindings, self.verify = catalog, dict(bindings), verify
         self.objects: dict[str, Any] = {}
         self.lock = ForkLock()
-        self._verified: set[str] = set()
+        self._verified = VerifiedFolders(catalog.folder)
+        self._open: set[str] = set()
         self._statics: dict[str, StaticMember] = {}
         self._metadata_wanted = False
         self._forget()
@@ -299,10 +301,15 @@ class Follower:
     def _load_rows(self, before: Sequence[Segment], kept: Sequence[bool]) -> None:
         """Read the numbers and ids of the rows of segments; those of the first ones, if they were there, are known."""
         known, self._rows = self._rows, {}
+        parts = [(segment.folder, *(folder for folder, _ in segment.parts.values())) for segment in self.segments]
+        folders = {folder for several in parts for folder in several}
+        self._verified.look_again(folders)
         for segment, was_open in zip(self.segments, kept, strict=True):
             self._check(segment, was_open)
             rows = known.get(segment.folder) if was_open else None
             self._rows[segment.folder] = rows or read_rows(self.catalog.folder / segment.folder, segment.rows)
+        self._open = folders
+        self._verified.save([*folders, *self._statics])
         count = len(before)
         first = [segment.folder for segment in self.segments[:count]]
         if count and all(kept[:count]) and first == [segment.folder for segment in before]:
@@ -314,9 +321,16 @@ class Follower:
     def _check(self, segment: Segment, was_open: bool) -> None:
         """Compare the files of a segment with the list, unless this process has them open."""
         for folder, files in [(segment.folder, segment.files), *segment.parts.values()]:
-            if not was_open or folder not in self._verified:
-                check_files(self.catalog.folder / folder, files, checksums=self.verify and folder not in self._verified)
-                self._verified.add(folder)
+            if not was_open or folder not in self._open:
+                self._compare(folder, files)
+
+    def _compare(self, folder: str, files: Files) -> bool:
+        """Compare files with the list; return whether their checksums were, now or since they were last written."""
+        path = self.catalog.folder / folder
+        stamp = check_files(path, files, checksums=self.verify, known=self._verified.stamp(folder))
+        if self.verify:
+            self._verified.note(folder, stamp)
+        return self.verify
 
     def _open_members(self) -> bool:
         """Open the live members over the segments; return whether they are the same as before."""
@@ -357,8 +371,8 @@ class Follower:
     def _static(self, definition: Definition) -> StaticMember:
         last = 0 if definition.trained is None else definition.trained.last_item
         folder = self.catalog.folder / definition.artifact
-        check_files(folder, definition.files, checksums=False)
-        built = load(folder, verify=self.verify)
+        checked = self._compare(definition.artifact, definition.files)
+        built = load(folder, verify=self.verify and not checked)
         if not isinstance(built, Retriever):
             raise FormatError(f"{folder}: expected a Retriever. Got {type(built).__name__}.")
         return StaticMember(built, last)
@@ -404,7 +418,7 @@ class Follower:
     def _removed(self, connection: sqlite3.Connection, gone: list[tuple[int]]) -> None:
         if not gone:
             return
-        numbers = np.unique(np.array([n for (n,) in gone], np.int64))
+        numbers = np.sort(np.array([n for (n,) in gone], np.int64))
         slots = self._slots_of(numbers)
         numbers, slots = numbers[slots >= 0], slots[slots >= 0]
         if not len(slots):

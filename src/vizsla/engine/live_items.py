@@ -217,6 +217,7 @@ class StoredRows:
     def __init__(self, parts: Sequence[tuple[Int64Array, Strings]]):
         numbers, ids = parts[0] if parts else (np.zeros(0, np.int64), Strings.of([]))
         self._numbers, self._data, self._offsets = map(GrowingArray, (numbers, ids.data, ids.offsets))
+        self._ids: Strings | None = None
         for each in parts[1:]:
             self.append(*each)
 
@@ -228,10 +229,13 @@ class StoredRows:
     @property
     def ids(self) -> Strings:
         """The ids, as a table that is read by number only."""
-        return Strings(self._data.values, self._offsets.values, np.zeros(0, np.uint32))
+        if self._ids is None:
+            self._ids = Strings(self._data.values, self._offsets.values, np.zeros(0, np.uint32))
+        return self._ids
 
     def append(self, numbers: Int64Array, ids: Strings) -> None:
         """Add the rows of the next segment."""
         self._numbers.append(numbers)
         self._offsets.append(ids.offsets[1:] + len(self._data))
         self._data.append(ids.data)
+        self._ids = None
