@@ -526,10 +526,11 @@ class Engine(LiveRetriever):
         member = generation.retriever(using)
         if isinstance(offset, bool) or not isinstance(offset, int) or offset < 0:
             raise InputError(f"`offset` must be a whole number from 0 on. Got {offset!r}.")
-        asked = Queries.of(query)
-        found = member(asked, check_positive("k", k) + offset, where=filter, threads=threads, syntax=syntax)
+        asked = Queries.of(query) if explain else query
+        most = check_positive("k", k) + offset if offset else k
+        found = member(asked, most, where=filter, threads=threads, syntax=syntax)
         page = found if not offset else administration.page_of(found, offset)
-        if not explain:
+        if not isinstance(asked, Queries) or not explain:
             return page
         explained = [
             [member.explain(text, id, where=filter, syntax=syntax) for id in ids]
