@@ -14,6 +14,7 @@ import numpy as np
 
 from vizsla._internal.forking import ForkLock
 from vizsla.artifacts.artifact import load
+from vizsla.base.encoder import Encoder
 from vizsla.base.recipe import Recipe
 from vizsla.base.retriever import Retriever
 from vizsla.compose.parser import parse
@@ -21,6 +22,7 @@ from vizsla.core.strings import Strings
 from vizsla.data.conditions import Condition
 from vizsla.data.filter import Filter
 from vizsla.data.metadata_builder import TITLE_FIELD
+from vizsla.encoders.persistence import given_encoder
 from vizsla.engine.catalog import CatalogFile, State, last_given, state_of
 from vizsla.engine.definitions import (
     COMPOSITE,
@@ -98,7 +100,7 @@ class Generation:
 
     def retriever(self, name: str = "") -> Retriever:
         """Return a member; the default one unless named."""
-        chosen = name or self.default
+        chosen = name or self.default or (next(iter(self.definitions)) if len(self.definitions) == 1 else "")
         made = self._made.get(chosen)
         if made is None:
             made = self._made[chosen] = self._make(chosen)
@@ -375,6 +377,10 @@ class Follower:
         built = load(folder, verify=self.verify and not checked)
         if not isinstance(built, Retriever):
             raise FormatError(f"{folder}: expected a Retriever. Got {type(built).__name__}.")
+        known = {id(one): one for one in (*self.objects.values(), *self.bindings.values())}
+        for encoder in known.values():  # an artifact cannot bring a function back, nor a model that it does not hold
+            if isinstance(encoder, Encoder):
+                built = given_encoder(built, encoder)
         return StaticMember(built, last)
 
     def _catch_up(self, connection: sqlite3.Connection) -> None:
