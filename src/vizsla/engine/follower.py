@@ -137,7 +137,7 @@ class Generation:
         if definition.type == COMPOSITE:
             return parse(definition.expression, {each: self.retriever(each) for each in definition.needs})
         base = (definition.recipe or {}).get("settings", {}).get("base")
-        if not definition.artifact and base in self.definitions:
+        if not definition.artifact and isinstance(base, str) and base in self.definitions:
             return self.retriever(base)  # a correction that has learned nothing yet is what it corrects
         return self._static(definition, self.items)
 
@@ -287,7 +287,7 @@ class Follower:
         remembering = [each for each in self._definitions.values() if each.remembers]
         static = [each.last_click for each in remembering if each.type != LIVE]
         trained = min(static, default=last_given(connection, "clicks"))
-        self.memory = QueryMemory(trained) if remembering else None
+        self.memory = QueryMemory(trained, self.memory) if remembering else None
         self._numbers = GrowingArray(np.zeros(0, np.int64))
         self._ids: list[str] = []
         self._blocks = None

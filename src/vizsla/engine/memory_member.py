@@ -36,9 +36,6 @@ class ClickMemoryMember(LiveMember):
     def __init__(self, recipe: Recipe, settled: dict[str, Any], bindings: dict[str, Any]):
         super().__init__(recipe, settled, bindings)
         self.prior, self.half_life = float(recipe.settings.get("prior", PRIOR)), settled.get("half_life")
-        self._forget_all()
-
-    def _forget_all(self) -> None:
         self._table = ClickTable()
         self._texts: dict[str, int] = {}
         self._known: dict[str, tuple[int, ...]] = {}
@@ -58,8 +55,8 @@ class ClickMemoryMember(LiveMember):
         return {"half_life": made.half_life}
 
     def open(self, folders: Sequence[Path], sizes: Sequence[int]) -> None:
-        """Forget all clicks: the engine gives those that are left."""
-        self._forget_all()
+        """Forget all clicks, not the texts of their queries: the engine gives those that are left."""
+        self._table = ClickTable()
 
     def append(self, texts: Sequence[str]) -> None:
         """Do nothing: texts say nothing here."""

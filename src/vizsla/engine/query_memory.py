@@ -65,10 +65,13 @@ class QueryMemory:
     ----------
     trained : int
         The number of the last click that all members have learned; words are kept for later ones alone.
+    before : QueryMemory, optional
+        The one before it: the words of queries that it knows are not looked up again.
     """
 
-    def __init__(self, trained: int):
+    def __init__(self, trained: int, before: QueryMemory | None = None):
         self._trained, self._analyzer = trained, Analyzer()
+        self._keys: dict[str, tuple[str, ...]] = {} if before is None else before._keys
         self.table = ClickTable()
         self._numbers: dict[tuple[str, ...], int] = {}
         self._words: dict[str, list[int]] = {}
@@ -76,7 +79,9 @@ class QueryMemory:
 
     def learn(self, clicks: SlotClicks) -> None:
         """Add clicks."""
-        keys = [self._key(text) for text in clicks.queries]
+        known = self._keys
+        known.update({text: self._key(text) for text in dict.fromkeys(clicks.queries) if text not in known})
+        keys = [known[text] for text in clicks.queries]
         queries = np.fromiter((self._numbers.setdefault(key, len(self._numbers)) for key in keys), np.int64, len(keys))
         self.table.learn(clicks.numbers, queries, clicks.slots, clicks.weights, clicks.times)
         for number, query, key in zip(clicks.numbers.tolist(), queries.tolist(), keys, strict=True):
