@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from benchmarks.rows import Row, median
 from vizsla.methods.cur.adacur import DEFAULT_RIDGE
 from vizsla.methods.cur.estimates import CurEstimates, Estimates, PooledEstimates
-from vizsla.methods.cur.factors import Factors, damping
+from vizsla.methods.cur.factors import Factors, noise_ridge
 from vizsla.methods.cur.plan import Plan, best_places, first_rounds, spend
 from vizsla.methods.cur.residual_model import ResidualFit, decomposed
 
@@ -27,7 +27,7 @@ def cost_rows(*, quick: bool) -> list[Row]:
     repeats = 1 if quick else 3
     anchored = _anchored(small)
     pinv = median([_pinv_rounds(anchored) for _ in range(repeats)])
-    held = damping(anchored, DEFAULT_RIDGE)  # once a search, not once a query
+    held = noise_ridge(anchored, DEFAULT_RIDGE)  # once a search, not once a query
     forms = {"float32": (anchored, held), "float16": (Factors.of(anchored.values, "float16"), held)}
     forms["float32, no ridge"] = (anchored, 0.0)
     cur = {form: median([_timed(_cur(*given), small) for _ in range(repeats)]) for form, given in forms.items()}

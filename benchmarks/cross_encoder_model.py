@@ -45,9 +45,9 @@ def trained(folder: Path, *, steps: int, layers: int = LAYERS) -> TorchPairModel
     """Return the trained model, which is trained first unless it is there: half of the steps easy, half hard."""
     begun = folder / "easy"
     if not begun.exists():
-        _stage(minilm(), begun, layers=layers, most_steps=steps // 2, **EASY)
+        _stage(minilm(), begun, layers=layers, max_steps=steps // 2, **EASY)
     if not (folder / "torch").exists():
-        _stage(begun, folder / "torch", most_steps=steps - steps // 2, **HARD)
+        _stage(begun, folder / "torch", max_steps=steps - steps // 2, **HARD)
     return TorchPairModel(folder / "torch", download=False)
 
 

@@ -31,7 +31,7 @@ def main() -> int:
     for number in range(-(-given.steps // WALK)):
         seed = given.seed + number
         # In every other walk columns of metadata are written anew after a few changes, not thousands.
-        maintenance.MOST_CHANGED = 4000 if seed % 2 else 2
+        maintenance.MAX_CHANGED_ROWS = 4000 if seed % 2 else 2
         with tempfile.TemporaryDirectory(dir=MEMORY) as folder:
             try:
                 walk(Path(folder) / "engine", seed, steps=WALK, flush_rows=FLUSH_ROWS[seed // 2 % len(FLUSH_ROWS)])

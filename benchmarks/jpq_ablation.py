@@ -46,7 +46,7 @@ def restored(coded: Dense, one: Collection, flat: Dense, *, epochs: int = 3, bat
     This is what DPQ and its kin minimize; codes and query side stay, as in JPQ.
     """
     index: PqIndex = coded.index  # type: ignore[assignment]
-    wanted = index.codebook.turned(_moved(one, flat)).reshape(len(index), index.codebook.parts, -1)
+    wanted = index.codebook.rotated(_moved(one, flat)).reshape(len(index), index.codebook.subspaces, -1)
     centroids, codes = index.centroids.copy(), index.codes
     steps = -(-len(codes) // batch) * epochs
     adam, parts, pick = AdamW(centroids, rate=2e-3), np.arange(codes.shape[1]), np.random.default_rng(0)

@@ -23,8 +23,8 @@ def goal_rows(label: str, split: str, compared: Comparison, size: int) -> Iterat
             ours, opq, flat = (float(compared.evaluations[n].measures[measure]) for n in (name, "opq", "flat"))
             work = f"{label} {split} {measure}, {name}"
             yield _row(work, ours, "opq", opq, not pefa, compared, (name, measure))
-            level = size == AS_FLAT and (pefa or split == SEEN)
-            yield _row(work, ours, "flat", flat, level, compared, (name, measure))
+            standardize = size == AS_FLAT and (pefa or split == SEEN)
+            yield _row(work, ours, "flat", flat, standardize, compared, (name, measure))
             goal = None if pefa or measure != MEASURES[0] else WON_BACK.get((split, size))
             back = (ours - opq) / (flat - opq) if flat > opq else None
             yield Row(f"{work}: won back", back, "goal" if goal else "", goal, "", ">= 1" if goal else "", False)

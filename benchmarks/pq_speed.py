@@ -57,12 +57,12 @@ def scan_rows(*, quick: bool) -> Iterator[Row]:
         note = f"turning the query and its tables {tables:.3f} ms, then {speed:.1f} GB/s of codes"
         what = f"{shape}, {BYTES} B, {bits} bits, one query"
         yield Row(what, ours, "flat", flat, "ms CPU", "" if quick else target, note=note)
-        yield Row(what, ours, "Faiss", faiss_milliseconds(index, queries), "ms CPU", note="on turned queries")
+        yield Row(what, ours, "Faiss", faiss_milliseconds(index, queries), "ms CPU", note="on rotated queries")
     yield Row("reading 14 MB, from the cache where it fits", read_speed(), "", None, "GB/s", lower_is_better=False)
 
 
 def untrained(vectors: np.ndarray, bits: int) -> PqIndex:
-    """Return codes for some vectors' own pieces, turned at random: searched as trained ones are, made in seconds."""
+    """Return codes for some vectors' own pieces, rotated at random: searched as trained ones are, made in seconds."""
     random, parts, count = np.random.default_rng(1), BYTES * 8 // bits, 1 << bits
     turn = np.linalg.qr(random.standard_normal((vectors.shape[1], vectors.shape[1])))[0].astype(np.float32)
     chosen = vectors[random.choice(len(vectors), count, replace=False)] @ turn.T
@@ -74,13 +74,13 @@ def faiss_milliseconds(index: PqIndex, queries: np.ndarray) -> float:
     """Return what Faiss takes for the same codes: IndexPQ, or IndexPQFastScan."""
     faiss = load_faiss()
     book, metric = index.codebook, faiss.METRIC_INNER_PRODUCT
-    theirs = faiss.IndexPQ(book.wide, book.parts, book.bits, metric)
+    theirs = faiss.IndexPQ(book.wide, book.subspaces, book.bits, metric)
     faiss.copy_array_to_vector(book.centroids.reshape(-1), theirs.pq.centroids)
     theirs.is_trained = True
     theirs.add_sa_codes(np.ascontiguousarray(index.codes if book.bits == 8 else packed(index.codes)))
     searched = theirs if book.bits == 8 else faiss.IndexPQFastScan(theirs)
     with faiss_threads(1):
-        return milliseconds(lambda row: searched.search(row, K), book.turned(queries))
+        return milliseconds(lambda row: searched.search(row, K), book.rotated(queries))
 
 
 def read_speed() -> float:

@@ -23,7 +23,7 @@ from vizsla.demo.python_docs import python_docs
 from vizsla.evaluation.evaluate import evaluate
 from vizsla.evaluation.significance import p_values
 from vizsla.methods.bm25 import bm25
-from vizsla.methods.bm25_fields import said
+from vizsla.methods.bm25_fields import describe_fields
 
 SETS = {"tldr": "test-seen", "tldr unseen": "test-unseen", "debian-synopsis": "test", "wordnet-senses": "test",
         "demo": "test"}  # fmt: skip
@@ -105,7 +105,7 @@ def _report(name: str, dataset: Dataset, split: str, systems: dict[str, Any]) ->
     times = single_query_us(timed, texts[:TIMED], rounds=ROUNDS)
     for system, found in values.items():
         p = float(p_values((values["learned"] - found)[:, None])[0]) if system != "learned" else float("nan")
-        chosen = said(systems[system].fields) if hasattr(systems[system], "fields") else ""
+        chosen = describe_fields(systems[system].fields) if hasattr(systems[system], "fields") else ""
         mean = float(np.nanmean(found))
         print(f"| {name} | {system} | {mean:.4f} | {p:.4f} | {times[system]:.1f} | {chosen} |", flush=True)
 

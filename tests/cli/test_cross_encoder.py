@@ -30,7 +30,7 @@ def trained(tmp_path_factory):
     write(log(), folder / "data")
     bert = tiny_bert(folder / "bert", head=False)
     given = [str(folder / "data"), "--model", str(bert), "-o", str(folder / "model"), "--layers", "1"]
-    sizes = ["--most-steps", "3", "--every", "2", "--batch", "4", "--held-out", "8"]
+    sizes = ["--max-steps", "3", "--every", "2", "--batch", "4", "--held-out", "8"]
     assert main(["train", "cross-encoder", *given, *sizes]) in (0, None)
     return folder
 
@@ -38,7 +38,7 @@ def trained(tmp_path_factory):
 def test_train_then_export_then_score(trained, capsys):
     pytest.importorskip("onnxruntime", reason="the extra onnx is not installed")
     assert main(["export", "onnx", str(trained / "model"), "--cross-encoder", "-o", str(trained / "onnx")]) in (0, None)
-    checked = ["--int8", "--data", str(trained / "data"), "--most-loss", "1", "--split", "train"]
+    checked = ["--int8", "--data", str(trained / "data"), "--max-loss", "1", "--split", "train"]
     told = ["export", "onnx", str(trained / "model"), "--cross-encoder", "-o", str(trained / "int8"), *checked]
     assert main(told) in (0, None)
     assert "int8 accepted" in capsys.readouterr().out

@@ -273,9 +273,9 @@ def test_options_of_an_export_arrive(files, tmp_path, monkeypatch):
     sample = type("Sample", (tuple,), {"relevant": "right"})(("queries", "items", "right"))
     recorder.at("export_onnx:check_sample", answer=sample)
     recorder.at("export_onnx:quantize")
-    found = recorder.given([*argv, *data, "--depth", "3", "--most-loss", "0.2", "--no-per-channel"])
-    rules = {name: found[name] for name in ("depth", "most_loss", "per_channel", "relevant")}
-    assert rules == {"depth": 3, "most_loss": 0.2, "per_channel": False, "relevant": "right"}
+    found = recorder.given([*argv, *data, "--depth", "3", "--max-loss", "0.2", "--no-per-channel"])
+    rules = {name: found[name] for name in ("depth", "max_loss", "per_channel", "relevant")}
+    assert rules == {"depth": 3, "max_loss": 0.2, "per_channel": False, "relevant": "right"}
     assert "per_channel" not in recorder.given([*argv, *data])
 
 

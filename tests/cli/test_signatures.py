@@ -11,6 +11,7 @@ import pytest
 
 from tests.cli.test_options_arrive import verbs
 from vizsla import bm25, compare, open_dataset, pefa, residual_cur, tfidf
+from vizsla.autopilot.learn import learn
 from vizsla.cli.signatures import SignatureOptions
 from vizsla.data.dataset import Dataset
 from vizsla.encoders.lsa import LsaEncoder
@@ -56,6 +57,7 @@ MIRRORED = {
     "train xrlinear": [xrlinear],
     "train cross-encoder": [train_cross_encoder, CrossEncoderSettings],
     "train jpq": [train_jpq, PqIndex.build, JpqSettings, QueryModel],
+    "learn": [learn],
     "adapt pefa": [pefa],
     "adapt pefa-xs": [pefa_xs],
     "adapt pefa-max": [pefa_max],

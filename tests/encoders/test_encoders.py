@@ -13,7 +13,7 @@ from scipy.sparse import csr_array, random_array
 import vizsla
 from tests.contract.catalog import ITEMS, QUERIES
 from vizsla.base.encoder import FunctionEncoder
-from vizsla.core.linalg import eigen, gram, right_singular_vectors, turned_by
+from vizsla.core.linalg import eigen, gram, right_singular_vectors, rotated_by
 from vizsla.encoders.lsa import LsaEncoder
 from vizsla.encoders.onnx import OnnxEncoder
 from vizsla.encoders.precomputed import PrecomputedEncoder
@@ -95,7 +95,7 @@ def test_exact_products_are_near_the_plain_ones():
     truth = columns.T.astype(np.float64) @ columns
     assert (np.abs(gram(columns) - truth) < 1e-6 * lengths[:, None] * lengths).all()
     plain = columns.astype(np.float64) @ turns
-    assert np.abs(turned_by(columns, turns) - plain).max() < 1e-5 * np.abs(plain).max()
+    assert np.abs(rotated_by(columns, turns) - plain).max() < 1e-5 * np.abs(plain).max()
 
 
 def test_the_encoder_must_come_back_as_it_was(tmp_path):

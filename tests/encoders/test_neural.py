@@ -49,11 +49,11 @@ def test_prompts_and_limits_are_exported(model, tmp_path):
 
 
 def test_int8_is_kept_or_refused_by_its_loss(onnx, tmp_path):
-    small, check = quantize(onnx, tmp_path / "int8", WORDS, TEXTS, most_loss=1.0)
+    small, check = quantize(onnx, tmp_path / "int8", WORDS, TEXTS, max_loss=1.0)
     assert check.accepted and small.fingerprint != onnx.fingerprint and 0.5 < check.agreement <= 1
     assert (check.queries, check.items) == (len(WORDS), len(TEXTS))
     assert check.loss == check.recall - check.recall_int8
-    kept, refused = quantize(onnx, tmp_path / "refused", WORDS, TEXTS, most_loss=-1.0)
+    kept, refused = quantize(onnx, tmp_path / "refused", WORDS, TEXTS, max_loss=-1.0)
     assert kept is onnx and not refused.accepted and not (tmp_path / "refused").exists()
     assert vizsla.encoders.open_encoder(tmp_path / "int8").fingerprint == small.fingerprint
 

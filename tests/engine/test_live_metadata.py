@@ -41,7 +41,7 @@ def check(engine, rows):
 
 @pytest.mark.parametrize("most", [2, 4000])
 def test_conditions_hold_for_columns_and_for_rows_that_changed_since(engine, monkeypatch, most):
-    monkeypatch.setattr(maintenance, "MOST_CHANGED", most)
+    monkeypatch.setattr(maintenance, "MAX_CHANGED_ROWS", most)
     rows, reader = {}, Engine.open(engine.path, maintenance="manual")
     reader.count(where("price<5"))
     for start in range(0, 60, 20):
@@ -64,7 +64,7 @@ def test_conditions_hold_for_columns_and_for_rows_that_changed_since(engine, mon
 
 
 def test_columns_are_written_anew_once_many_rows_have_changed(engine, monkeypatch):
-    monkeypatch.setattr(maintenance, "MOST_CHANGED", 5)
+    monkeypatch.setattr(maintenance, "MAX_CHANGED_ROWS", 5)
     rows = {}
     add(engine, rows, range(40))
     engine.flush()

@@ -22,6 +22,6 @@ def test_an_engine_equals_a_fresh_build_after_any_sequence_of_changes(seed, flus
 
 @pytest.mark.parametrize("seed", range(3))
 def test_it_does_so_where_columns_are_written_anew_after_a_few_changes(seed, tmp_path, monkeypatch):
-    monkeypatch.setattr(maintenance, "MOST_CHANGED", 2)
+    monkeypatch.setattr(maintenance, "MAX_CHANGED_ROWS", 2)
     with tempfile.TemporaryDirectory(dir=MEMORY) as folder:
         walk(Path(folder) / "engine", seed, steps=STEPS, flush_rows=FLUSH_ROWS[seed])

@@ -15,7 +15,7 @@ from vizsla.base.queries import Queries
 from vizsla.base.recipe import Recipe
 from vizsla.data.dataset import SECONDS_PER_DAY
 from vizsla.engine.lexical_member import Bm25Member
-from vizsla.engine.live_clicks import SPAN
+from vizsla.engine.live_clicks import HALF_LIVES_PER_EPOCH
 from vizsla.engine.member import SlotClicks
 from vizsla.engine.pefa_member import PefaMember
 from vizsla.engine.vector_member import VectorMember
@@ -128,7 +128,7 @@ class ClickedRows(LiveRows):
         rows = [(query, f"id {slot}", weight, time) for query, slot, weight, time in self.clicks.values()]
         if half_life is None:
             return [row[:3] for row in rows]
-        span = SPAN * half_life * SECONDS_PER_DAY
+        span = HALF_LIVES_PER_EPOCH * half_life * SECONDS_PER_DAY
         moment = max((row[3] for row in rows), default=0.0) // span * span
         aged = [(q, i, float(w * np.exp2((t - moment) / (half_life * SECONDS_PER_DAY)))) for q, i, w, t in rows]
         return [row for row in aged if row[2] >= 1 / 1024]

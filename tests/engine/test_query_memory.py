@@ -13,7 +13,7 @@ from vizsla.base.encoder import FunctionEncoder
 from vizsla.data.dataset import SECONDS_PER_DAY
 from vizsla.engine import click_table
 from vizsla.engine.click_table import ClickTable
-from vizsla.engine.query_memory import NEAR, PRIOR, RememberedRetriever
+from vizsla.engine.query_memory import MIN_QUERY_SIMILARITY, PRIOR_CLICKS, RememberedRetriever
 
 WORDS = ["fig", "pear", "plum", "quince", "kiwi", "date", "lime", "grape", "melon", "peach"]
 
@@ -104,11 +104,11 @@ def test_the_lift_is_the_formula(tmp_path):
         found = engine.search("fig pear", 40).to_dict()["0"]
         best = max(plain.values())
         cosine = 2 / (2 * 4) ** 0.5
-        clicks = {"i3": 3.0, "i5": 1.0, "i8": (cosine - NEAR) / (1 - NEAR)}
+        clicks = {"i3": 3.0, "i5": 1.0, "i8": (cosine - MIN_QUERY_SIMILARITY) / (1 - MIN_QUERY_SIMILARITY)}
         for item, count in clicks.items():
             own = plain.get(item, 0.0)
             goal = best * (1 + count / 3)
-            assert found[item] == pytest.approx(own + count / (count + PRIOR) * (goal - own), rel=1e-5)
+            assert found[item] == pytest.approx(own + count / (count + PRIOR_CLICKS) * (goal - own), rel=1e-5)
         assert {id: found[id] for id in plain if id not in clicks} == {
             id: score for id, score in plain.items() if id not in clicks
         }
@@ -157,7 +157,7 @@ def test_deleting_clicks_or_their_item_takes_the_lift_away(engine):
 
 
 def test_a_table_of_clicks_is_what_a_list_of_them_is(monkeypatch):
-    monkeypatch.setattr(click_table, "TAIL", 64)
+    monkeypatch.setattr(click_table, "MAX_UNSORTED_CLICKS", 64)
     chance, table, truth = random.Random(0), ClickTable(), {}
     old = []
     for step in range(400):

@@ -247,7 +247,7 @@ def table(rows):
 
 @pytest.mark.parametrize("kind", ["csv", "jsonl"])
 def test_rows_of_a_catalog(engine, tmp_path, monkeypatch, kind):
-    monkeypatch.setattr("vizsla.engine.sync.BATCH", 7)
+    monkeypatch.setattr("vizsla.engine.sync.ITEMS_PER_TRANSACTION", 7)
     rows = {f"p{n}": (f"{WORDS[n % 10]} {WORDS[n // 5]} {n}", n) for n in range(40)}
     path = tmp_path / f"items.{kind}"
 
@@ -298,7 +298,7 @@ def test_a_dataset_folder_names_its_file(engine, tmp_path):
 
 @pytest.mark.parametrize("seed", range(8))
 def test_killed_in_the_middle_each_file_is_old_or_new(engine, folder, tmp_path, monkeypatch, seed):
-    monkeypatch.setattr("vizsla.engine.sync.BATCH", 4)
+    monkeypatch.setattr("vizsla.engine.sync.ITEMS_PER_TRANSACTION", 4)
     engine.sync(folder)
     old, chance = held(engine), random.Random(seed)
     (folder / "part0" / "0.md").unlink()

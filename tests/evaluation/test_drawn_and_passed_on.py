@@ -74,7 +74,7 @@ def test_points_are_drawn_where_they_were_measured_below_their_frontier(figures,
     edges = [line for line in axes.lines if line.get_color() == "#BBBBBB"]
     assert [list(map(list, line.get_data())) for line in edges] == [[[1.0, 4.0, 4.0], [0.3, 0.3, 0.5]]]
     level = next(line for line in axes.lines if list(line.get_ydata()) == [0.9, 0.9])
-    assert level.get_color() == plots.look(5)["color"] and axes.get_ylim()[1] > 0.9
+    assert level.get_color() == plots.marker_style(5)["color"] and axes.get_ylim()[1] > 0.9
 
 
 @pytest.mark.parametrize(

@@ -33,7 +33,7 @@ def test_from_a_model_to_an_int8_index(data, tmp_path, capsys):
     full, small, out = (str(tmp_path / name) for name in ("onnx", "int8", "index"))
     assert main(["export", "onnx", MINILM, "-o", full, "--max-tokens", "32", "--query-prompt", "q: "]) == 0
     assert "384 dimensions, float32" in capsys.readouterr().out
-    command = ["export", "onnx", full, "-o", small, "--int8", "--data", data, "--most-loss", "1"]
+    command = ["export", "onnx", full, "-o", small, "--int8", "--data", data, "--max-loss", "1"]
     assert main(command) == 0
     printed = capsys.readouterr().out
     assert "int8 accepted: R@10" in printed and f"on {len(WORDS)} queries among {len(ITEMS)} items" in printed
@@ -48,7 +48,7 @@ def test_from_a_model_to_an_int8_index(data, tmp_path, capsys):
 
 def test_refused_int8_leaves_float32_and_says_so(data, tmp_path, capsys):
     out = tmp_path / "out"
-    command = ["export", "onnx", MINILM, "-o", str(out), "--int8", "--data", data, "--most-loss", "-1"]
+    command = ["export", "onnx", MINILM, "-o", str(out), "--int8", "--data", data, "--max-loss", "-1"]
     assert main(command) == 1
     printed = capsys.readouterr().out
     assert "int8 refused: R@10" in printed and "float32, since int8 was refused" in printed

@@ -24,10 +24,10 @@ def one_hot(name: str, confused: str = "") -> FunctionEncoder:
 
 def test_losses_are_those_counted_by_hand():
     full, small = one_hot("full"), one_hot("small", confused="b")
-    check = check_quantization(full, small, QUERIES, ITEMS, depth=1, most_loss=0.25)
+    check = check_quantization(full, small, QUERIES, ITEMS, depth=1, max_loss=0.25)
     assert (check.recall, check.recall_int8, check.agreement) == (1.0, 0.75, 0.75)
     assert check.loss == 0.25 and check.accepted
-    assert not check_quantization(full, small, QUERIES, ITEMS, depth=1, most_loss=0.24).accepted
+    assert not check_quantization(full, small, QUERIES, ITEMS, depth=1, max_loss=0.24).accepted
     judged = check_quantization(full, small, QUERIES, ITEMS, depth=1, relevant=[[0], [2], [3], []])
     assert (judged.recall, judged.recall_int8) == (pytest.approx(1 / 3), pytest.approx(2 / 3))
     assert judged.loss < 0 and judged.accepted and "R@1 0.3333 → 0.6667 (+0.3333, allowed 0.0100)" in str(judged)

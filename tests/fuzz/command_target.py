@@ -131,7 +131,7 @@ WORDS = [
 SLOW = {
     "--epochs",
     "--rounds",
-    "--most-steps",
+    "--max-steps",
     "--latency-queries",
     "--table-epochs",
     "--anchors",

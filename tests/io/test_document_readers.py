@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import html
 import io
+import subprocess
+import sys
 import zipfile
 from html.parser import HTMLParser
 
@@ -194,6 +196,16 @@ def test_a_word_document_that_unpacks_to_much_is_refused(put: Put, monkeypatch):
     monkeypatch.setenv("VIZSLA_MAX_RECORD_MB", "1")
     with pytest.raises(DataError, match="MB unpacked"):
         read_document(put("bomb.docx", bomb(max_document_bytes() + 1)))
+
+
+def test_what_is_wrong_with_a_pdf_file_is_said_once_and_with_its_name(put: Put):
+    folder = put("some/broken.pdf", b"%PDF-1.4\nno end").parent
+    put("some/a.txt", "a fig tree")
+    said = subprocess.run(
+        [sys.executable, "-m", "vizsla", "search", str(folder), "fig"], capture_output=True, text=True, check=True
+    ).stderr.splitlines()
+    assert all(line.startswith("vizsla: ") for line in said)
+    assert sum("broken.pdf" in line for line in said) == 1
 
 
 def test_a_pdf_file_with_a_password_is_refused(put: Put):

@@ -9,9 +9,9 @@ def twin_scores(rows, adapter, rotation, centroids, codes, items):
     """Return ``Σₘ ⟨(R W q)ₘ, cₘ[code]⟩`` for every query and listed item, one by one."""
     scores = np.zeros(items.shape)
     for query, row in enumerate(rows):
-        turned = adapter @ row if rotation is None else rotation @ (adapter @ row)
-        turned = np.concatenate([turned, np.zeros(centroids.shape[0] * centroids.shape[2] - len(turned))])
-        pieces = turned.reshape(len(centroids), -1)
+        rotated = adapter @ row if rotation is None else rotation @ (adapter @ row)
+        rotated = np.concatenate([rotated, np.zeros(centroids.shape[0] * centroids.shape[2] - len(rotated))])
+        pieces = rotated.reshape(len(centroids), -1)
         for at, item in enumerate(items[query]):
             scores[query, at] = sum(pieces[m] @ centroids[m, codes[item, m]] for m in range(len(centroids)))
     return scores

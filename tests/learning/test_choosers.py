@@ -239,13 +239,13 @@ def test_b_is_chosen_from_a_hundred_queries_on(queries):
 def test_a_table_is_tried_on_queries_that_it_did_not_learn(monkeypatch):
     items = {f"i{n}": f"word{n} common" for n in range(40)}
     pairs = [(f"word{n % 40} ask{n}", f"i{n % 40}") for n in range(200)]
-    seen, original = [], tuning.begun
+    seen, original = [], tuning.new_learner
 
     def watched(bag_, clicked, clicks, settings):
         seen.append((clicked, clicks))
         return original(bag_, clicked, clicks, settings)
 
-    monkeypatch.setattr(tuning, "begun", watched)
+    monkeypatch.setattr(tuning, "new_learner", watched)
     asked: list[list[str]] = []
     monkeypatch.setattr(
         tuning.EpochTrial,

@@ -10,7 +10,7 @@ from vizsla.errors import InputError
 from vizsla.indexes.pq.pq_index import PqIndex
 from vizsla.learning.code_scores import CodeScores
 from vizsla.learning.losses import lambdarank
-from vizsla.learning.negatives import live_search
+from vizsla.learning.negatives import mine_hard_negatives
 
 STEP = 1e-5
 
@@ -75,7 +75,7 @@ def test_live_search_is_the_sorted_formula_without_what_is_left_out(monkeypatch,
     rows, adapter, rotation, centroids, codes = small_problem(items=40)
     scores = scores_of(rows, adapter, rotation, centroids, codes)
     but = np.array([[3, -1], [0, 39], [5, 6], [-1, -1], [7, 7]], np.int32)
-    found = live_search(scores, scores.asked(rows.astype(np.float32)), 9, but=but)
+    found = mine_hard_negatives(scores, scores.asked(rows.astype(np.float32)), 9, but=but)
     everything = np.tile(np.arange(40), (5, 1))
     wanted = twin_scores(rows, adapter, rotation, centroids, codes, everything)
     for query in range(5):
@@ -88,9 +88,9 @@ def test_live_search_follows_the_centroids_at_once():
     codes = np.array([[0], [1]], np.uint8)
     scores = CodeScores(codes, np.array([[[1.0], [2.0]]], np.float32), None, dim=1)
     nothing, row = np.array([[-1]], np.int32), np.ones((1, 1), np.float32)
-    assert live_search(scores, scores.asked(row), 1, but=nothing).tolist() == [[1]]
+    assert mine_hard_negatives(scores, scores.asked(row), 1, but=nothing).tolist() == [[1]]
     scores.centroids[0, 0] = 3
-    assert live_search(scores, scores.asked(row), 1, but=nothing).tolist() == [[0]]
+    assert mine_hard_negatives(scores, scores.asked(row), 1, but=nothing).tolist() == [[0]]
 
 
 def test_codes_without_a_centroid_are_refused():
@@ -107,10 +107,10 @@ def test_the_native_scan_and_the_product_find_the_same(monkeypatch, bits):
     scores = CodeScores.of_index(index)
     scores.adapter += 0.1 * pick.standard_normal((32, 32)).astype(np.float32)
     asked = scores.asked(pick.standard_normal((6, 32)).astype(np.float32))
-    but = live_search(scores, asked, 3, but=np.full((6, 1), -1, np.int32))
-    scanned = scores.of(asked, live_search(scores, asked, 20, but=but))
+    but = mine_hard_negatives(scores, asked, 3, but=np.full((6, 1), -1, np.int32))
+    scanned = scores.of(asked, mine_hard_negatives(scores, asked, 20, but=but))
     monkeypatch.setattr("vizsla.learning.negatives.DIMENSIONS_PER_SCANNED_CODE", 1000)
-    multiplied = scores.of(asked, live_search(scores, asked, 20, but=but))
+    multiplied = scores.of(asked, mine_hard_negatives(scores, asked, 20, but=but))
     np.testing.assert_allclose(scanned, multiplied, atol=1e-5)
 
 

@@ -16,7 +16,7 @@ class Settings:
     epochs: int = 3
     batch: int = 2
     seed: int = 7
-    most_steps: int | None = None
+    max_steps: int | None = None
 
 
 class Sums(Training):
@@ -66,7 +66,7 @@ def test_an_epoch_goes_once_through_all_examples_in_an_order_of_its_own():
 
 @pytest.mark.parametrize("most", [1, 4, 9, 20])
 def test_no_more_steps_than_planned(most):
-    training, looks = Sums(Settings(most_steps=most)), []
+    training, looks = Sums(Settings(max_steps=most)), []
     evaluated = lambda number, values, current: looks.append(training.steps_done)  # noqa: E731
     TrainingLoop(training, key="", evaluated=evaluated, measure_first=False).run()
     assert training.steps_done == min(most, 9)

@@ -17,7 +17,7 @@ from vizsla._native import EntryFormat, EntryTable
 from vizsla.artifacts.inspect import inspect
 from vizsla.data.dataset import SECONDS_PER_DAY
 from vizsla.errors import DataError, InputError
-from vizsla.io.interactions import moment_of
+from vizsla.io.interactions import timestamp_of
 from vizsla.learning.recency import choose_half_life, decayed
 
 ITEMS = {"old": "an old thing", "new": "a new thing", "other": "something else"}
@@ -34,8 +34,8 @@ def test_times_are_what_datetime_reads(moment, middle, zone) -> None:
     moment = moment.replace(microsecond=0)
     seconds = moment.replace(tzinfo=UTC).timestamp()
     for text in (moment.isoformat(middle) + zone, str(int(seconds)), f"{int(seconds) * 1000}"):
-        expected = int(seconds) if abs(seconds) >= 1e9 or text[4:5] == "-" else moment_of(text)
-        assert moment_of(text) == expected
+        expected = int(seconds) if abs(seconds) >= 1e9 or text[4:5] == "-" else timestamp_of(text)
+        assert timestamp_of(text) == expected
         table = EntryTable(None, None, stop_at_unknown=False)
         data = f"q\ti\t{text}\n".encode()
         at, _, _ = table.read(data, 0, 1, EntryFormat(separator="\t", width=3, query=0, item=1, time=2))
@@ -60,7 +60,7 @@ def test_native_code_takes_no_time_that_datetime_refuses(parts) -> None:
         table = EntryTable(None, None, stop_at_unknown=False)
         data = f"q\ti\t{text}\n".encode()
         at, _, _ = table.read(data, 0, 1, EntryFormat(separator="\t", width=3, query=0, item=1, time=2))
-        assert at == 0 if moment_of(text) is None else table.take_times().tolist() in ([], [moment_of(text)])
+        assert at == 0 if timestamp_of(text) is None else table.take_times().tolist() in ([], [timestamp_of(text)])
 
 
 @pytest.mark.filterwarnings("error")
@@ -203,7 +203,7 @@ def test_a_half_life_can_be_chosen_for_clicks_that_are_read_once() -> None:
 @pytest.mark.parametrize("zone", ["UTC", "America/New_York", "Asia/Kolkata", "Pacific/Auckland"])
 def test_times_without_a_zone_are_utc_wherever_the_process_runs(zone) -> None:
     texts = ["2024-05-01", "2024-05-01T12:30:00", "2024-05-01T12:30", "20240501", "2024-05-01T12:30:00.5+02:00"]
-    script = f"from vizsla.io.interactions import moment_of; print([moment_of(text) for text in {texts!r}])"
+    script = f"from vizsla.io.interactions import timestamp_of; print([timestamp_of(text) for text in {texts!r}])"
     command = [sys.executable, "-c", script]
     said = subprocess.run(command, capture_output=True, text=True, check=True, env={**os.environ, "TZ": zone}).stdout
     assert said.strip() == "[1714521600.0, 1714566600.0, 1714566600.0, 1714521600.0, 1714559400.5]"

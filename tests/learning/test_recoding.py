@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from vizsla.learning.recoding import Seen, recoded
+from vizsla.learning.recoding import CodeGradients, recoded
 
 PARTS, COUNT, WIDTH, ITEMS, QUERIES = 3, 5, 2, 90, 40
 
@@ -14,10 +14,14 @@ def problem(seed=0, pairs=300):
     pick = np.random.default_rng(seed)
     centroids = pick.standard_normal((PARTS, COUNT, WIDTH)).astype(np.float32)
     codes = pick.integers(0, COUNT, (ITEMS, PARTS)).astype(np.uint8)
-    turned = pick.standard_normal((QUERIES, PARTS * WIDTH)).astype(np.float32)
+    rotated = pick.standard_normal((QUERIES, PARTS * WIDTH)).astype(np.float32)
     queries, items = pick.integers(0, QUERIES, pairs), pick.integers(0, ITEMS - 10, pairs)
     slopes, curvatures = pick.standard_normal(pairs), pick.random(pairs)
-    return centroids, codes, Seen(turned, queries, items, slopes.astype(np.float32), curvatures.astype(np.float32))
+    return (
+        centroids,
+        codes,
+        CodeGradients(rotated, queries, items, slopes.astype(np.float32), curvatures.astype(np.float32)),
+    )
 
 
 def decoded(centroids, codes):
@@ -27,8 +31,8 @@ def decoded(centroids, codes):
 def change(seen, item, step, damping):
     """Return by how much the loss changes, as the formula says, where what an item stands for moves by a step."""
     mine = seen.items == item
-    moves = seen.turned[seen.queries[mine]].astype(np.float64) @ step
-    moment = np.mean([(row @ step) ** 2 for row in seen.turned.astype(np.float64)])
+    moves = seen.rotated[seen.queries[mine]].astype(np.float64) @ step
+    moment = np.mean([(row @ step) ** 2 for row in seen.rotated.astype(np.float64)])
     weight = damping * seen.curvatures.sum(dtype=np.float64) / len(np.unique(seen.items))
     return seen.slopes[mine] @ moves + 0.5 * seen.curvatures[mine] @ moves**2 + 0.5 * weight * moment
 
@@ -83,11 +87,11 @@ def test_batches_are_put_together():
     first = seen.queries < 15
     arrays = [(seen.items, seen.slopes, seen.curvatures)] * 2
     picked = [[array[chosen] for array in three] for three, chosen in zip(arrays, (first, ~first), strict=True)]
-    head = Seen(seen.turned[:15], seen.queries[first], *picked[0])
-    tail = Seen(seen.turned[15:], seen.queries[~first] - 15, *picked[1])
-    both = Seen.joined([head, tail])
+    head = CodeGradients(seen.rotated[:15], seen.queries[first], *picked[0])
+    tail = CodeGradients(seen.rotated[15:], seen.queries[~first] - 15, *picked[1])
+    both = CodeGradients.joined([head, tail])
     order = np.concatenate([np.flatnonzero(first), np.flatnonzero(~first)])
-    assert np.array_equal(both.turned, seen.turned) and np.array_equal(both.queries, seen.queries[order])
+    assert np.array_equal(both.rotated, seen.rotated) and np.array_equal(both.queries, seen.queries[order])
     assert np.array_equal(both.slopes, seen.slopes[order]) and np.array_equal(both.items, seen.items[order])
 
 

@@ -14,7 +14,7 @@ from vizsla.learning import query_mix, recency, splits
 from vizsla.learning.clicks import ClickLog
 from vizsla.learning.data import Positives
 from vizsla.learning.loop import TrainingLoop
-from vizsla.learning.negatives import ImaginedQueries
+from vizsla.learning.negatives import SyntheticQueries
 from vizsla.learning.query_mix import Mix, predicted_mix
 from vizsla.learning.selection import (
     Choice,
@@ -330,7 +330,7 @@ def test_imagined_queries_lie_from_their_item_as_real_ones_from_theirs():
     clicks = Positives(np.array([[0, 1], [2, -1], [3, 4]], np.int32), np.array([[1, 1], [1, 0], [0, 2.0]], np.float32))
     known = [(0, 0), (0, 1), (1, 2), (2, 4)]
     units = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
-    drawn, items = ImaginedQueries(vectors, rows, clicks).draw(40, np.random.default_rng(2))
+    drawn, items = SyntheticQueries(vectors, rows, clicks).draw(40, np.random.default_rng(2))
     assert set(items.tolist()) == set(range(6)) and drawn.dtype == np.float32
     for query, item in zip(drawn, items, strict=True):
         options = [units[item] + rows[row] - units[own] for row, own in known]

@@ -23,6 +23,7 @@ LAYERS = [
     {"methods"},
     {"evaluation"},
     {"engine"},
+    {"autopilot"},
     {"serve"},
     {"integrations"},
     {"testing"},

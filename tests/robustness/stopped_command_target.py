@@ -63,8 +63,8 @@ COMMANDS = [
 SLOW = [
     "demo fig",
     "export onnx model --cross-encoder -o out",
-    "train cross-encoder items.tsv --clicks clicks.tsv --model model --max-tokens 32 --most-steps 4 -o out",
-    "train sidr items.tsv --clicks clicks.tsv --model model --max-tokens 32 --most-steps 4 -o out",
+    "train cross-encoder items.tsv --clicks clicks.tsv --model model --max-tokens 32 --max-steps 4 -o out",
+    "train sidr items.tsv --clicks clicks.tsv --model model --max-tokens 32 --max-steps 4 -o out",
 ]
 STRIDE = 7
 """From one case to the next, so that a few of them are of many verbs."""

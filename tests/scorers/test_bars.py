@@ -7,7 +7,7 @@ from vizsla.methods.cross_encoder import CrossEncoderSettings
 
 BARS = dict.fromkeys(("epochs", "batch", "negatives", "depth", "every", "patience", "held_out"), WHOLE)
 BARS |= dict.fromkeys(("share", "rate", "decay", "warm_up", "cold"), SHARE)
-BARS |= {"most_steps": ([1, None], [0, 1.5]), "seed": WHOLE_FROM_0}
+BARS |= {"max_steps": ([1, None], [0, 1.5]), "seed": WHOLE_FROM_0}
 
 
 @pytest.mark.parametrize("name", BARS)

@@ -121,7 +121,7 @@ def test_a_pair_alone_is_the_pair_in_company(onnx_model, tmp_path):
     from vizsla.export.pairs import quantize_pair_model
 
     lists = [list(ITEMS.values())] * len(QUERIES)
-    small, _ = quantize_pair_model(onnx_model, tmp_path / "int8", QUERIES, lists, depth=2, most_loss=1.0)
+    small, _ = quantize_pair_model(onnx_model, tmp_path / "int8", QUERIES, lists, depth=2, max_loss=1.0)
     for model in (onnx_model, small):
         together = scores(model)
         assert together.tolist() == [float(model.scores([query], [text])[0]) for query, text in PAIRS]
@@ -131,9 +131,9 @@ def test_int8_is_kept_only_if_it_holds(onnx_model, tmp_path):
     from vizsla.export.pairs import quantize_pair_model
 
     lists = [list(ITEMS.values())] * len(QUERIES)
-    small, check = quantize_pair_model(onnx_model, tmp_path / "int8", QUERIES, lists, depth=2, most_loss=1.0)
+    small, check = quantize_pair_model(onnx_model, tmp_path / "int8", QUERIES, lists, depth=2, max_loss=1.0)
     assert check.accepted and small.path == tmp_path / "int8" and small.fingerprint != onnx_model.fingerprint
-    refused, check = quantize_pair_model(onnx_model, tmp_path / "no", QUERIES, lists, depth=2, most_loss=-2.0)
+    refused, check = quantize_pair_model(onnx_model, tmp_path / "no", QUERIES, lists, depth=2, max_loss=-2.0)
     assert not check.accepted and refused is onnx_model and not (tmp_path / "no").exists()
 
 

@@ -13,7 +13,7 @@ from vizsla.base.encoder import FunctionEncoder
 from vizsla.base.queries import Queries
 from vizsla.learning.data import Positives
 from vizsla.learning.distillation import Teacher
-from vizsla.methods.cross_encoder import CrossEncoderSettings, CrossEncoderTraining, PairLearner, PairLessons
+from vizsla.methods.cross_encoder import CrossEncoderSettings, CrossEncoderTraining, PairLearner, PairTrainingData
 from vizsla.methods.dense import dense
 
 torch = pytest.importorskip("torch", reason="the extra neural is not installed")
@@ -38,11 +38,11 @@ def folder(tmp_path_factory):
     return made
 
 
-def lessons(teacher=None):
+def training_data(teacher=None):
     offsets = np.concatenate([[0], np.cumsum([len(row) for row in CLICKS])])
     items = np.array([item for row in CLICKS for item in row], np.int32)
     weights = np.array([weight for row in WEIGHTS for weight in row])
-    return PairLessons(QUERIES, TEXTS, Positives.of(offsets, items, weights), CONFUSED, teacher)
+    return PairTrainingData(QUERIES, TEXTS, Positives.of(offsets, items, weights), CONFUSED, teacher)
 
 
 def random_teacher():
@@ -85,7 +85,7 @@ def test_three_steps_are_the_twins(folder, changes):
     settings = CrossEncoderSettings(**{**SETTINGS, **changes})
     teacher, given = random_teacher() if settings.share < 1 else (None, None)
     learner = PairLearner(TorchPairModel(folder), rate=settings.rate)
-    run = CrossEncoderTraining(learner, lessons(teacher), settings)
+    run = CrossEncoderTraining(learner, training_data(teacher), settings)
     assert run.steps == 8  # two batches of three queries, four times
     twin = transformers.AutoModelForSequenceClassification.from_pretrained(folder).train()
     tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
@@ -94,7 +94,7 @@ def test_three_steps_are_the_twins(folder, changes):
     for number, factor in enumerate([1 / 4, 2 / 4, 3 / 4]):  # the rate rises over the first four of eight steps
         order = np.random.default_rng([5, number // 2]).permutation(3)
         numbers = order[:2] if number % 2 == 0 else order[2:]
-        drawn = run.lessons.drawn(numbers, 3, np.random.default_rng([5, 1, number]))
+        drawn = run.training_data.drawn(numbers, 3, np.random.default_rng([5, 1, number]))
         scores = []
         for query, items in zip(numbers, drawn, strict=True):
             pairs = [tokenizer(QUERIES[query], TEXTS[item], return_tensors="pt") for item in items]
@@ -117,7 +117,7 @@ def test_three_steps_are_the_twins(folder, changes):
 
 
 def test_clicked_items_are_drawn_by_weight_and_are_no_negatives():
-    taught, count = lessons(), 400
+    taught, count = training_data(), 400
     rows = taught.drawn(np.repeat([0, 1, 2], count), 3, np.random.default_rng(0)).reshape(3, count, 4)
     for query, (clicked, weights) in enumerate(zip(CLICKS, WEIGHTS, strict=True)):
         shares = [(rows[query, :, 0] == item).mean() for item in clicked]

@@ -34,12 +34,16 @@ class Watched:
     def __init__(self, pid: int, *, asleep: float = ASLEEP, working: float = math.inf):
         self.pid, self.patience = pid, asleep
         self.worked, self.state = _work_and_state(pid)
+        self.below: list[tuple[float, str]] = []
         self.limit, self.slept, self.seen = self.worked + working, 0.0, time.monotonic()
 
     def is_stuck(self) -> bool:
-        """Look at the process."""
+        """Look at the process, and at its descendants: one that waits for a child that works is not stuck."""
         now, (worked, state) = time.monotonic(), _work_and_state(self.pid)
         sleeps = state == "S" and worked == self.worked
+        if sleeps:
+            below, self.below = self.below, [_work_and_state(child) for child in _descendants(self.pid)]
+            sleeps = self.below == below and all(each == "S" for _, each in below)
         self.slept = self.slept + min(now - self.seen, GLANCE) if sleeps else 0.0
         self.worked, self.state, self.seen = worked, state, now
         return worked > self.limit or self.slept > self.patience
@@ -69,6 +73,16 @@ def finished(process: subprocess.Popen, *, asleep: float = ASLEEP) -> tuple:
         except subprocess.TimeoutExpired:
             if watched.is_stuck():
                 process.kill()
+
+
+def _descendants(pid: int) -> list[int]:
+    """Return the processes below one, as far as they can be seen."""
+    try:
+        tasks = [task / "children" for task in Path(f"/proc/{pid}/task").iterdir()]
+        children = [int(child) for task in tasks for child in task.read_text().split()]
+    except OSError:  # it ended, or one of its threads did, while we looked
+        return []
+    return [below for child in children for below in (child, *_descendants(child))]
 
 
 def _work_and_state(pid: int) -> tuple[float, str]:

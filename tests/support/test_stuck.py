@@ -16,19 +16,24 @@ import pytest
 from tests.support import stuck
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="reads what Linux says of a process")
+CHILD = "child = subprocess.Popen([sys.executable, '-c', {!r}], stdout=subprocess.PIPE)\nchild.stdout.readline()\n"
 DEEDS = {
     "sleep": "print(flush=True); signal.pause()",
     "work": "print(flush=True)\nwhile True: pass",
     "stop": "print(flush=True); os.kill(os.getpid(), signal.SIGSTOP)",
     "end": "print('done')",
 }
+DEEDS["wait for one who sleeps"] = CHILD.format(f"import signal; {DEEDS['sleep']}") + DEEDS["sleep"]
+DEEDS["wait for one who works"] = CHILD.format(DEEDS["work"]) + DEEDS["sleep"]
 
 
 @pytest.fixture
 def process(request):
-    script = f"import os, signal\n{DEEDS[request.param]}"
+    script = f"import os, signal, subprocess, sys\n{DEEDS[request.param]}"
     process = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
     yield process
+    for child in stuck._descendants(process.pid):
+        os.kill(child, signal.SIGKILL)
     process.kill()
     process.communicate()
 
@@ -55,6 +60,20 @@ def looks(process: subprocess.Popen, monkeypatch, seconds: float, **limits) -> l
 def test_who_sleeps_is_stuck_at_last(process, monkeypatch):
     wait_for("S", process)
     assert looks(process, monkeypatch, 0.5, asleep=20.0) == [False] * 40 + [True] * 60
+
+
+@pytest.mark.parametrize("process", ["wait for one who works"], indirect=True)
+def test_who_waits_for_a_child_that_works_is_not_stuck(process, monkeypatch):
+    wait_for("S", process)
+    assert not any(looks(process, monkeypatch, 600.0, asleep=20.0))
+
+
+@pytest.mark.parametrize("process", ["wait for one who sleeps"], indirect=True)
+def test_who_waits_for_a_child_that_sleeps_is_stuck(process, monkeypatch):
+    wait_for("S", process)
+    while any(stuck._work_and_state(child)[1] != "S" for child in stuck._descendants(process.pid)):
+        time.sleep(0.01)
+    assert looks(process, monkeypatch, 0.5, asleep=20.0)[-1]
 
 
 @pytest.mark.parametrize("process", ["sleep"], indirect=True)

@@ -27,9 +27,9 @@ from vizsla.typing import Int32Array
 if TYPE_CHECKING:
     from vizsla.base.retriever import Retriever
 
-DEPTH = 1000
+COUNTED_DEPTH = 1000
 """How many of the best are counted where a method does not say what a match is."""
-DEEPER = 4
+DEPTH_GROWTH = 4
 """How many times longer the next list is, where the last one has too few groups."""
 SNIPPET = 200
 """Characters of a snippet."""
@@ -147,7 +147,7 @@ class RankedList:
             self._found = self._search(int(self._steady))
         while not self.is_complete and (self._found is None or len(self._found.items) < count):
             more = self._search(self._next)
-            self._next *= DEEPER
+            self._next *= DEPTH_GROWTH
             self._found = more if self._found is None else _appended(self._found, more)
         return self._search(count) if self._found is None else self._found
 
@@ -342,7 +342,7 @@ class PageRequest:
             firsts = _first_of_groups(keys(found.items))
             if len(firsts) >= self._end() or self._list.is_complete or order:
                 break
-            wanted = DEEPER * max(wanted, len(found.items))
+            wanted = DEPTH_GROWTH * max(wanted, len(found.items))
         if self._matches is None:
             self._depth = max(self._depth, len(found.items))
         members = self._members(self._filter, self._list)[0]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Protocol, Self, TypeVar, cast
 import numpy as np
 
 from vizsla.artifacts.artifact import Artifact
-from vizsla.base.page import DEPTH as PAGE_DEPTH
+from vizsla.base.page import COUNTED_DEPTH as PAGE_DEPTH
 from vizsla.base.page import SNIPPET, Page, PageRequest
 from vizsla.base.queries import Queries
 from vizsla.base.recipe import MAX_SAVED_NESTING, Recipe, noted

@@ -19,7 +19,7 @@ from vizsla.methods.bm25 import bm25
 from vizsla.scorers.pair_models import OnnxPairModel, TorchPairModel
 
 SAMPLE_OPTIONS = SignatureOptions(check_sample, names={"queries": "check_queries", "items": "check_items"})
-RULES = SignatureOptions(quantize, only=("depth", "most_loss", "per_channel"))
+RULES = SignatureOptions(quantize, only=("depth", "max_loss", "per_channel"))
 EXPORT = SignatureOptions(export_onnx, only=("threads",))
 CANDIDATES_PER_QUERY = 30
 """What BM25 finds among the drawn items, for both models to order."""

@@ -11,7 +11,7 @@ from vizsla.cli.signatures import SignatureOptions
 from vizsla.errors import InputError
 from vizsla.evaluation import evaluate
 from vizsla.evaluation.sweep import sweep
-from vizsla.methods.xrlinear.model import XrLinear, compact, prune
+from vizsla.methods.xrlinear.model import XrLinear, prune, quantize
 
 if TYPE_CHECKING:
     from vizsla.base.retriever import Retriever
@@ -56,7 +56,7 @@ def run(arguments: argparse.Namespace) -> None:
 def _variants(retriever: Retriever, arguments: argparse.Namespace) -> tuple[str, Iterator[tuple[float, Retriever]]]:
     if arguments.bits:
         kinds, model = [(bits, _weights(bits)) for bits in _numbers("--bits", arguments.bits, int)], _tree(retriever)
-        return "bits", ((bits, compact(model, kind)) for bits, kind in kinds)
+        return "bits", ((bits, quantize(model, kind)) for bits, kind in kinds)
     if arguments.thresholds:
         sizes, model = _numbers("--thresholds", arguments.thresholds, float), _tree(retriever)
         return "threshold", ((size, prune(model, size)) for size in sizes)

@@ -11,6 +11,7 @@ from vizsla import __version__
 VERBS = {
     "demo": "search the Python that is installed on this machine",
     "index": "build an index over a catalog",
+    "learn": "find the best search for items and a click log, without naming a method",
     "train": "learn from a click log",
     "adapt": "let a click log correct a retriever, without training",
     "add": "give a saved model new items, without training",

@@ -15,7 +15,7 @@ from vizsla._internal.lazy import cached_property
 from vizsla.base.queries import Queries
 from vizsla.base.retriever import Retriever
 from vizsla.compose.composition import Composition, bracketed
-from vizsla.compose.signal import check_signal, said_signal, signal_values
+from vizsla.compose.signal import check_signal, describe_signal, signal_values
 from vizsla.core.candidates import Candidates, PairScores, Stats
 from vizsla.core.catalog import details_of
 from vizsla.core.explanation import Explanation
@@ -25,7 +25,7 @@ from vizsla.data.filter import Filter
 from vizsla.errors import DataError, InputError, check_positive
 from vizsla.typing import BoolArray, Float32Array, Float64Array, Int32Array
 
-DEPTH = 100
+DEFAULT_CANDIDATES = 100
 PINNED = 1e6
 """The score of the first pinned item; the next one has 1 less."""
 MAX_ENTRIES = 10_000
@@ -284,7 +284,7 @@ class Adjusted(Composition):
 
     operation = "adjusted"
 
-    def __init__(self, base: Retriever, adjustments: Adjustments, *, depth: int = DEPTH):
+    def __init__(self, base: Retriever, adjustments: Adjustments, *, depth: int = DEFAULT_CANDIDATES):
         super().__init__([base])
         self.adjustments, self.depth, self.scale = adjustments, check_positive("depth", depth), base.scale
 
@@ -430,7 +430,7 @@ class Adjusted(Composition):
                 times = "" if weight == 1 else f"{weight:g} × "
                 parts.append(Explanation(share, f"{times}the synonym {text!r}"))
         for settings, values in self._signals:
-            words = said_signal(self.items, settings, item)
+            words = describe_signal(self.items, settings, item)
             parts.append(Explanation(float(values[item]), f"{settings['weight']:g} × {words}"))
         for rule in rules:
             if rule.boost and self._boosts[rule.boost][item]:
@@ -446,7 +446,7 @@ class Adjusted(Composition):
 
 
 def adjust(
-    base: Retriever, adjustments: Adjustments | Mapping[str, Any] | str | Path, *, depth: int = DEPTH
+    base: Retriever, adjustments: Adjustments | Mapping[str, Any] | str | Path, *, depth: int = DEFAULT_CANDIDATES
 ) -> Adjusted:
     """Return a retriever whose answers synonyms, signals and rules adjust.
 

@@ -25,11 +25,11 @@ from vizsla.typing import BoolArray, Float32Array, Float64Array, Int32Array
 if TYPE_CHECKING:
     from vizsla.data.dataset import Dataset
 
-HEAD = 20
+HITS_COMPARED = 20
 """Hits of a list that margins and agreement are computed from; a longer answer does not change them."""
 RIDGE = 1.0
 """How strongly weights of standardized features are held at 0, in squared units per weight."""
-ROUNDS = 50
+MAX_NEWTON_ROUNDS = 50
 MIN_CLICKED_HITS = 50
 """With fewer clicked hits the logistic curve is not corrected by an isotonic one."""
 FEATURES = ("score", "best score", "below best", "margin", "rank", "words", "agreement")
@@ -148,7 +148,7 @@ class Confident(Composition):
         return leaves(self.parts[0])
 
     def _search(self, queries: Queries, k: int, filter: Filter | None, threads: int) -> Candidates:
-        found = self._aligned[0].search(queries, max(k, HEAD), filter, threads)
+        found = self._aligned[0].search(queries, max(k, HITS_COMPARED), filter, threads)
         confidences = self.model.confidences(features_of(found, queries, self._leaves, filter, threads))
         sure = found.with_confidences(confidences)
         if self.min_confidence is not None:
@@ -189,7 +189,7 @@ def learn_confidence(
     fold = draw_holdout(dataset, seed=seed)
     twin = part.refit_on(fold.train, threads=check_positive("threads", threads))
     queries = Queries(fold.texts)
-    found = twin._search_checked(queries, min(HEAD, max(1, len(twin.items))), None, threads)
+    found = twin._search_checked(queries, min(HITS_COMPARED, max(1, len(twin.items))), None, threads)
     features = features_of(found, queries, leaves(twin), None, threads)
     clicked = _clicked(found, fold, dataset)
     if not 0 < clicked.sum() < len(clicked):
@@ -229,7 +229,7 @@ def _logistic(features: Float64Array, clicked: BoolArray) -> ConfidenceModel:
     spreads = np.where(spreads > 1e-9, spreads, 1.0)
     rows = np.column_stack([np.clip((features - means) / spreads, -10, 10), np.ones(len(features))])
     ridge, weights = np.diag([RIDGE] * features.shape[1] + [1e-6]), np.zeros(rows.shape[1])
-    for _ in range(ROUNDS):
+    for _ in range(MAX_NEWTON_ROUNDS):
         shares = 1 / (1 + np.exp(-np.clip(rows @ weights, -30, 30)))
         slope = rows.T @ (shares - clicked) + ridge @ weights
         bend = (rows * (shares * (1 - shares))[:, None]).T @ rows + ridge
@@ -282,7 +282,7 @@ def features_of(
         return np.zeros((0, len(FEATURES)))
     ranks = np.arange(len(rows)) - offsets[:-1][rows]
     first = scores[offsets[:-1][rows]]
-    last = scores[(offsets[:-1] + np.maximum(np.minimum(lengths, HEAD) - 1, 0))[rows]]
+    last = scores[(offsets[:-1] + np.maximum(np.minimum(lengths, HITS_COMPARED) - 1, 0))[rows]]
     spread = np.maximum(np.abs(first - last), 1e-9 * np.maximum(np.abs(first), 1e-30))
     after = np.append(scores[1:], scores[-1])
     after = np.where(ranks + 1 < lengths[rows], after, np.minimum(scores, last))
@@ -298,7 +298,7 @@ def _agreement(
     total, width = np.zeros(len(found.items)), max(1, int(found.items.max(initial=0)) + 1)
     keys = found.row_numbers() * width + found.items
     for part in parts:
-        own = part.search(queries, HEAD, filter, threads)
+        own = part.search(queries, HITS_COMPARED, filter, threads)
         known = own.items < width
         rows = own.row_numbers()
         ranks = np.arange(len(rows)) - own.offsets[:-1][rows]

@@ -161,7 +161,7 @@ class Signal(Retriever):
         return PairScores(self.values[candidates.items], Stats(scored=len(candidates.items)))
 
     def _explain(self, queries: Queries, item: int, filter: Filter | None) -> Explanation:
-        return Explanation(float(self.values[item]), said_signal(self.items, self._settings, item))
+        return Explanation(float(self.values[item]), describe_signal(self.items, self._settings, item))
 
     def _write(self, writer: ArtifactWriter) -> None:
         writer.parameters(field=self.field, shape=self.shape, half_life_days=self.half_life_days, now=self.now)
@@ -183,7 +183,7 @@ class Signal(Retriever):
             raise FormatError(f"{reader.path}: {error}") from error
 
 
-def said_signal(items: Strings, settings: dict[str, Any], item: int) -> str:
+def describe_signal(items: Strings, settings: dict[str, Any], item: int) -> str:
     """Return a signal of an item in words."""
     details = details_of(items)
     known = details is not None and settings["field"] in details.columns

@@ -34,7 +34,7 @@ class SumTerm(NamedTuple):
 
     Parameters
     ----------
-    part : Aligned
+    part : ReindexedPart
         What is searched.
     weight : float
         How much its scores count.
@@ -218,7 +218,7 @@ class CursorSum:
 
     Parameters
     ----------
-    terms : sequence of Term
+    terms : sequence of SumTerm
         The parts of the sum.
     """
 

@@ -105,7 +105,7 @@ class Catalog(Strings):
     ----------
     ids : Strings
         The ids.
-    details : Details
+    details : ItemMetadata
         What is known of each item, by number.
 
     Examples

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 Span = tuple[int, int]
 """Where something begins and ends in a text, in characters."""
 
-SHOWN = 50
+MAX_HITS_SHOWN = 50
 """Hits of a query that a notebook shows."""
-LONGEST = 200
+MAX_VALUE_CHARS = 200
 """Characters of a value that a notebook shows."""
 
 
@@ -154,28 +154,28 @@ def marked_html(text: str, spans: Sequence[Span]) -> str:
 
 def hits_html(title: str, hits: Sequence[Hit]) -> str:
     """Return hits as an HTML table; ids, texts and metadata are escaped."""
-    fields = list(dict.fromkeys(name for hit in hits[:SHOWN] for name in hit.metadata))
-    texts = any(hit.text is not None for hit in hits[:SHOWN])
+    fields = list(dict.fromkeys(name for hit in hits[:MAX_HITS_SHOWN] for name in hit.metadata))
+    texts = any(hit.text is not None for hit in hits[:MAX_HITS_SHOWN])
     header = ["rank", "score", "id", *fields, *(["text"] if texts else [])]
     lines = ["<table>", f"<caption>{escape(title)}</caption>"]
     lines.append("<tr>" + "".join(f"<th>{escape(name)}</th>" for name in header) + "</tr>")
-    for hit in hits[:SHOWN]:
+    for hit in hits[:MAX_HITS_SHOWN]:
         metadata, score = hit.metadata, "" if hit.score is None else f"{hit.score:.4f}"
         values = [str(hit.rank), score, hit.id, *(str(metadata.get(name, "")) for name in fields)]
-        cells = [escape(value[:LONGEST]) for value in values]
+        cells = [escape(value[:MAX_VALUE_CHARS]) for value in values]
         if texts:
-            shown = hit.snippet or Snippet((hit.text or "")[:LONGEST], 0, [])
+            shown = hit.snippet or Snippet((hit.text or "")[:MAX_VALUE_CHARS], 0, [])
             cells.append(marked_html(shown.text, shown.spans))
         lines.append("<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>")
-    more = len(hits) - SHOWN
+    more = len(hits) - MAX_HITS_SHOWN
     return "\n".join([*lines, f"<tr><td>+{more} more</td></tr>" if more > 0 else "", "</table>"])
 
 
 def answers_html(found: Candidates) -> str:
     """Return an answer as HTML tables, one per query."""
     titles = found.query_ids
-    shown = [hits_html(f"query {titles[row]}", found[row]) for row in range(min(len(found), SHOWN))]
-    more = f"<p>+{len(found) - SHOWN} more queries</p>" if len(found) > SHOWN else ""
+    shown = [hits_html(f"query {titles[row]}", found[row]) for row in range(min(len(found), MAX_HITS_SHOWN))]
+    more = f"<p>+{len(found) - MAX_HITS_SHOWN} more queries</p>" if len(found) > MAX_HITS_SHOWN else ""
     return "\n".join([*shown, more])
 
 

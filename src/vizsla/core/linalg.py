@@ -57,12 +57,12 @@ def gram(columns: Float32Array) -> Float64Array:
     return np.asarray(total * steps[:, None] * steps[None, :], np.float64)
 
 
-def turned_by(columns: Float32Array, turns: Float64Array) -> Float32Array:
+def rotated_by(columns: Float32Array, turns: Float64Array) -> Float32Array:
     """Return ``columns @ turns`` for a small matrix of turns.
 
     Examples
     --------
-    >>> turned_by(np.array([[3.0, 4.0]], np.float32), np.array([[0.0, 1.0], [2.0, 0.0]])).tolist()
+    >>> rotated_by(np.array([[3.0, 4.0]], np.float32), np.array([[0.0, 1.0], [2.0, 0.0]])).tolist()
     [[8.0, 3.0]]
     """
     steps = _steps(columns, FIXED_POINT_BITS)
@@ -207,7 +207,7 @@ def right_singular_vectors(rows: csr_array, count: int, *, rounds: int, seed: in
     # Rayleigh-Ritz: within the basis, the singular vectors are eigenvectors of a small matrix.
     values, turns = eigen(gram(long), noise=MIN_EIGENVALUE_RATIO)
     values, turns = values[:count], turns[:, :count]
-    found = turned_by(short, turns) if turned else turned_by(long, turns / np.sqrt(values))
+    found = rotated_by(short, turns) if turned else rotated_by(long, turns / np.sqrt(values))
     signs = np.sign(found[np.abs(found).argmax(axis=0), np.arange(found.shape[1])])
     return np.ascontiguousarray(found * np.where(signs == 0, 1, signs), np.float32)
 
@@ -224,4 +224,4 @@ def _times(matrix: csr_array, columns: Float32Array) -> Float32Array:
 def _orthonormal(columns: Float32Array) -> Float32Array:
     """Return a basis of what the columns span, by the Cholesky factor of their inner products."""
     factor, order = pivoted_cholesky(gram(columns), noise=MIN_EIGENVALUE_RATIO)
-    return turned_by(np.ascontiguousarray(columns[:, order]), inverse_of_triangle(factor[:, order]))
+    return rotated_by(np.ascontiguousarray(columns[:, order]), inverse_of_triangle(factor[:, order]))

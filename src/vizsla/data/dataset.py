@@ -222,13 +222,13 @@ class Dataset:
         >>> Dataset.of(["a fig", "a pear"], clicks=[("small fruit", "0")]).queries[0].text
         'small fruit'
         """
-        from vizsla.io.builder import assemble, read_lists
+        from vizsla.io.builder import build_dataset, read_lists
         from vizsla.io.fields import Fields
 
         fields = Fields.named(id=id, text=text, title=title, meta=meta)
         given = {"queries": queries, "clicks": clicks, "qrels": qrels}
         parts = read_lists(items, **given, fields=fields, click_columns=click_columns)
-        return assemble(parts, dangling=dangling, meta=meta, keep_texts=keep_texts, columns=fields.columns)
+        return build_dataset(parts, dangling=dangling, meta=meta, keep_texts=keep_texts, columns=fields.columns)
 
     @classmethod
     def open(cls, source: str | Path, **options: Any) -> Dataset:

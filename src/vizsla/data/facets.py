@@ -18,9 +18,9 @@ from vizsla.data.metadata import ItemMetadata
 from vizsla.errors import InputError, check_positive
 from vizsla.typing import Int32Array, Int64Array
 
-SIZE = 100
+DEFAULT_VALUES = 100
 """Values of a facet that are listed unless told otherwise."""
-MOST_BUCKETS = 1000
+MAX_BUCKETS = 1000
 """Ranges of a histogram: of a longer one, those without items are left out."""
 INTERVALS = {"year": "Y", "month": "M", "week": "W", "day": "D", "hour": "h"}
 _HOW = re.compile(rf"\d+|{'|'.join(INTERVALS)}|[^:|]+(\|[^:|]+)+")
@@ -52,7 +52,7 @@ class Facet:
     """
 
     field: str
-    size: int = SIZE
+    size: int = DEFAULT_VALUES
     bins: int | None = None
     edges: tuple[Any, ...] | None = None
     interval: str | None = None
@@ -63,12 +63,12 @@ class Facet:
         check_positive("size", self.size)
         if sum(way is not None for way in (self.bins, self.edges, self.interval)) > 1:
             raise InputError("A facet must have one of `bins`, `edges` and `interval`. Got several.")
-        if self.bins is not None and check_positive("bins", self.bins) > MOST_BUCKETS:
-            raise InputError(f"`bins` must be at most {MOST_BUCKETS}. Got {self.bins}.")
+        if self.bins is not None and check_positive("bins", self.bins) > MAX_BUCKETS:
+            raise InputError(f"`bins` must be at most {MAX_BUCKETS}. Got {self.bins}.")
         if self.interval is not None and self.interval not in INTERVALS:
             raise InputError(f"`interval` must be one of {', '.join(INTERVALS)}. Got {self.interval!r:.60}.")
-        if self.edges is not None and not 2 <= len(self.edges) <= MOST_BUCKETS + 1:
-            raise InputError(f"`edges` must be 2 to {MOST_BUCKETS + 1} values. Got {len(self.edges)}.")
+        if self.edges is not None and not 2 <= len(self.edges) <= MAX_BUCKETS + 1:
+            raise InputError(f"`edges` must be 2 to {MAX_BUCKETS + 1} values. Got {len(self.edges)}.")
 
     @classmethod
     def of(cls, given: Any, how: Any = None) -> Facet:
@@ -285,7 +285,7 @@ def _calendar(keys: Int64Array, interval: str) -> list[FacetValue]:
     else:
         units = moments.astype(f"datetime64[{INTERVALS[interval]}]").astype(np.int64)
     found, counts = np.unique(units, return_counts=True)
-    if len(found) and found[-1] - found[0] < MOST_BUCKETS:
+    if len(found) and found[-1] - found[0] < MAX_BUCKETS:
         every = np.arange(found[0], found[-1] + 1)
         filled = np.zeros(len(every), np.int64)
         filled[found - found[0]] = counts

@@ -295,7 +295,7 @@ _DECLARED = {BOOLEAN: _booleans, LIST: _lists, NUMBER: _numbers, DATE: _dates}
 
 
 TITLE_FIELD = "title"
-LONGEST_LIST = 100
+MAX_LIST_VALUES = 100
 """Entries of a list that is kept without being asked for by name: a longer one is a vector rather than tags."""
 
 
@@ -406,7 +406,7 @@ class DetailsCollector:
             entries = [entry for entry in entries if entry is not None]
             if not entries:
                 return None
-            if _NOT_PLAIN not in entries and (self._named or len(entries) <= LONGEST_LIST):
+            if _NOT_PLAIN not in entries and (self._named or len(entries) <= MAX_LIST_VALUES):
                 return ListText(json.dumps(entries, ensure_ascii=False))
         if self._named:
             try:

@@ -72,7 +72,7 @@ from vizsla.typing import Int64Array
 T = TypeVar("T")
 
 ARTIFACTS = "artifacts"
-DEAD = "(SELECT n FROM deletions)"
+DELETED_ROWS = "(SELECT n FROM deletions)"
 
 
 def all_defined(given: Mapping[str, Any]) -> dict[str, Definition]:
@@ -168,7 +168,7 @@ def matching(connection: sqlite3.Connection, condition: Condition, known: Matche
     mask = MemoryBlock([rows.get(n, {}) for n in since]).mask(condition, fields_of(connection))
     changed = np.array(since, np.int64)
     wanted = np.union1d(np.setdiff1d(known.numbers, changed), changed[mask])
-    sql = f"SELECT id FROM items WHERE n IN (SELECT value FROM json_each(?)) AND n NOT IN {DEAD} ORDER BY n"
+    sql = f"SELECT id FROM items WHERE n IN (SELECT value FROM json_each(?)) AND n NOT IN {DELETED_ROWS} ORDER BY n"
     return [row[0] for row in connection.execute(sql, (json.dumps(wanted.tolist()),))]
 
 
@@ -318,7 +318,7 @@ def dataset_of(connection: sqlite3.Connection) -> Dataset:
     """Return all live items and their clicks."""
     sql = (
         "SELECT items.id, items.title, items.text, metadata.fields FROM items"
-        f" LEFT JOIN metadata ON metadata.n = items.n WHERE items.n NOT IN {DEAD} ORDER BY items.n"
+        f" LEFT JOIN metadata ON metadata.n = items.n WHERE items.n NOT IN {DELETED_ROWS} ORDER BY items.n"
     )
     items = [
         Item(id, text, title, {} if fields is None else json.loads(fields))
@@ -480,7 +480,9 @@ def check(follower: Follower, maintenance: Maintenance) -> list[str]:
 
     def compared(connection: sqlite3.Connection) -> list[str]:
         found = [row[0] for row in connection.execute("PRAGMA quick_check") if row[0] != "ok"]
-        rows = connection.execute(f"SELECT id FROM items WHERE n NOT IN {DEAD} GROUP BY id HAVING COUNT(*) > 1 LIMIT 1")
+        rows = connection.execute(
+            f"SELECT id FROM items WHERE n NOT IN {DELETED_ROWS} GROUP BY id HAVING COUNT(*) > 1 LIMIT 1"
+        )
         found += [f"The id {row[0]!r} has several rows." for row in rows]
         if problems:
             return found
@@ -489,7 +491,9 @@ def check(follower: Follower, maintenance: Maintenance) -> list[str]:
             numbers += maintenance.numbers(segment).tolist()
         dead = {row[0] for row in connection.execute("SELECT n FROM deletions")}
         held = [n for n in numbers if n not in dead]
-        there = connection.execute(f"SELECT n FROM items WHERE n <= ? AND n NOT IN {DEAD} ORDER BY n", (frontier,))
+        there = connection.execute(
+            f"SELECT n FROM items WHERE n <= ? AND n NOT IN {DELETED_ROWS} ORDER BY n", (frontier,)
+        )
         if held != [row[0] for row in there]:
             found.append("The segments do not hold the rows that the catalog has up to its frontier.")
         return found
@@ -542,7 +546,9 @@ def stats(follower: Follower, generation: Generation) -> dict[str, Any]:
 
 def _since(connection: sqlite3.Connection, trained: TrainingMoment | None) -> dict[str, Any]:
     last_item, last_click = (0, 0) if trained is None else (trained.last_item, trained.last_click)
-    items = connection.execute(f"SELECT COUNT(*) FROM items WHERE n > ? AND n NOT IN {DEAD}", (last_item,)).fetchone()
+    items = connection.execute(
+        f"SELECT COUNT(*) FROM items WHERE n > ? AND n NOT IN {DELETED_ROWS}", (last_item,)
+    ).fetchone()
     clicks = connection.execute("SELECT COUNT(*) FROM clicks WHERE c > ?", (last_click,)).fetchone()
     return {
         "trained_at": None if trained is None else trained.time,

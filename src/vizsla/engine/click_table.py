@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from vizsla.typing import BoolArray, Float64Array, Int32Array, Int64Array
 
-TAIL = 4096
+MAX_UNSORTED_CLICKS = 4096
 """Places that are looked up in a dict before the order is made anew; more where there are many clicks."""
 
 
@@ -35,7 +35,7 @@ class Places:
     @property
     def is_stale(self) -> bool:
         """Whether it should be made anew."""
-        return self._count - len(self._keys) > max(TAIL, len(self._keys) // 4)
+        return self._count - len(self._keys) > max(MAX_UNSORTED_CLICKS, len(self._keys) // 4)
 
     def append(self, keys: NDArray[Any]) -> None:
         """Add the keys of the next places."""
@@ -119,7 +119,7 @@ class ClickTable:
             self._dead += len(gone)
             if len(lost.times) and lost.times.max() >= self.latest:
                 self.latest = float(self.all().times.max(initial=-np.inf))
-            if self._dead > max(TAIL, len(self)):
+            if self._dead > max(MAX_UNSORTED_CLICKS, len(self)):
                 self._compact()
         return lost
 

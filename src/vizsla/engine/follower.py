@@ -57,7 +57,7 @@ from vizsla.typing import BoolArray, Int32Array, Int64Array
 
 ATTEMPTS = 20
 """How often segments are looked up again because another process has merged them meanwhile."""
-MOST_FILTERS = 64
+MAX_CACHED_FILTERS = 64
 """Prepared conditions that a generation keeps."""
 LIVE_ROWS = "n > ? AND n NOT IN (SELECT n FROM deletions)"
 
@@ -113,7 +113,7 @@ class Generation:
         found = self._filters.get(key)
         if found is None:
             found = self.items.filter(condition)
-            if len(self._filters) >= MOST_FILTERS:
+            if len(self._filters) >= MAX_CACHED_FILTERS:
                 self._filters.clear()
             self._filters[key] = found
         return found

@@ -24,7 +24,7 @@ from vizsla.text.analyzers import Analyzer, AnyLanguage, analyzer_of, surface_of
 from vizsla.text.streams import batches, call_with
 from vizsla.typing import BoolArray, Float64Array, Uint8Array
 
-FLOOR = "\x00floor"
+FLOOR_TERM = "\x00floor"
 """The name of what a query asks of every item, where there are several languages."""
 
 
@@ -178,7 +178,7 @@ class Bm25View(WordView):
             for name, weight in zip(word.lists, word.weights, strict=True):
                 asked[name] = asked.get(name, 0.0) + count * weight
             if has_floor and word.floor:
-                asked[FLOOR, 0] = asked.get((FLOOR, 0), 0.0) + count * word.floor
+                asked[FLOOR_TERM, 0] = asked.get((FLOOR_TERM, 0), 0.0) + count * word.floor
         weights = np.array(list(asked.values()), np.float32).tolist()
         return self._lists_of(mixed, list(asked)), weights
 
@@ -190,9 +190,9 @@ class Bm25View(WordView):
                 known = self._terms = {name: known[name] for name in names if name in known}
             ids = self.lists.find([names[place] for place in missing])[0]
             ones = np.ones(len(missing))
-            is_floor = np.array([asked[place][0] == FLOOR for place in missing])
+            is_floor = np.array([asked[place][0] == FLOOR_TERM for place in missing])
             absent = self.weighting.absent(ones)
-            orders = [0 if asked[place][0] == FLOOR else mixed.facts[asked[place][0]].order for place in missing]
+            orders = [0 if asked[place][0] == FLOOR_TERM else mixed.facts[asked[place][0]].order for place in missing]
             found = self.lists.native.terms(
                 ids,
                 self.weighting.gains(ones),

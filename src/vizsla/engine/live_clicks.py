@@ -19,7 +19,7 @@ from vizsla.learning.matrices import says, unit_rows
 from vizsla.learning.recency import MIN_DECAYED_WEIGHT
 from vizsla.typing import Float64Array, Int32Array, Int64Array
 
-SPAN = 4
+HALF_LIVES_PER_EPOCH = 4
 """Half-lives after which the moment moves at which a click weighs what it was given."""
 
 
@@ -123,7 +123,7 @@ class LiveClicks:
         """The moment at which a click weighs what it was given; where it moves, all weights are others."""
         if self.half_life is None or not len(self):
             return 0.0
-        span = SPAN * self.half_life * SECONDS_PER_DAY
+        span = HALF_LIVES_PER_EPOCH * self.half_life * SECONDS_PER_DAY
         return float(np.floor(self.table.latest / span) * span)
 
     def sums(self, *, slots: Int32Array | None = None, queries: Int64Array | None = None) -> ClickSums:

@@ -25,7 +25,7 @@ from vizsla.typing import BoolArray, Int32Array, Int64Array
 BLOCK_ROWS, JOINED = 256, 8
 """Rows in memory whose metadata is turned into columns at a time, and how many such blocks become one: what did not
 change is not turned again, and a condition has few blocks to look at."""
-MOST_MASKS = 64
+MAX_CACHED_MASKS = 64
 """Conditions whose answer a block remembers."""
 
 Row = dict[str, Any]
@@ -120,7 +120,7 @@ class MetadataBlock(ABC):
         found = self._masks.get(key)
         if found is None:
             found = self._evaluated(condition, details, fields)
-            masks = self._masks if len(self._masks) < MOST_MASKS else {}
+            masks = self._masks if len(self._masks) < MAX_CACHED_MASKS else {}
             self._masks = {**masks, key: found}
         return found
 

@@ -15,7 +15,7 @@ from vizsla.methods.bm25_statistics import Weighting
 from vizsla.text.analyzers import ROOT_WEIGHT, Analyzer
 from vizsla.typing import Float64Array, Int64Array
 
-CACHED = 65_536
+MAX_CACHED_WORDS = 65_536
 """How many words a reader remembers with what they stand for."""
 Ways = tuple[tuple[str, float], ...]
 """The terms that a word of a query stands for, each once, and how much each counts."""
@@ -63,7 +63,7 @@ class WordReader:
             new[word] = tuple(
                 (term, ROOT_WEIGHT if place else 1.0) for place, term in pairs if term and term not in terms[:place]
             )
-        if len(self._ways) + len(new) > CACHED:
+        if len(self._ways) + len(new) > MAX_CACHED_WORDS:
             self._ways = {}  # others may be reading the one that was
         self._ways.update(new)
         return new
@@ -137,7 +137,7 @@ class LiveMixedWords:
             ways = list(zip(*self.reader.analyzer.folded(missing), strict=True))
             self._find({term for terms in ways for term in terms if term is not None})
             new = {(word, language): self._asked(terms, language) for word, terms in zip(missing, ways, strict=True)}
-            self._words = {**dict(islice(self._words.items(), CACHED)), **new}
+            self._words = {**dict(islice(self._words.items(), MAX_CACHED_WORDS)), **new}
             found |= {word: new[word, language] for word in missing}
         return [found[word] for word in words]
 

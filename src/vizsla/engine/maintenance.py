@@ -56,7 +56,7 @@ MERGE_FACTOR = 2.5
 """Bytes of memory that merging needs for each byte of the parts that are merged, at most; 1.6 to 1.9 were seen."""
 FLUSH_SHARE = 0.25
 """Of that memory, how much the newest rows may take before they become a segment."""
-MOST_CHANGED = 4000
+MAX_CHANGED_ROWS = 4000
 """Changed rows of metadata that processes read one by one; beyond, the columns of a segment are written anew."""
 
 Commit = Callable[[Callable[[sqlite3.Connection], Any]], Any]
@@ -128,7 +128,7 @@ class Maintenance:
             return False
         self._seen_changes = given["metadata_changes"]
         count = connection.execute("SELECT COUNT(*) FROM metadata_changes WHERE n <= ?", (frontier,)).fetchone()[0]
-        return bool(count > MOST_CHANGED)
+        return bool(count > MAX_CHANGED_ROWS)
 
     def _is_full(self) -> bool:
         """Return whether the newest rows take more memory in this process than they may."""
@@ -161,7 +161,7 @@ class Maintenance:
         ]
         limits: Any = {
             "sizes_bytes": [segment.largest_part for segment in layout.segments],
-            "most_bytes": self.memory_mb * 1e6 / MERGE_FACTOR,
+            "max_bytes": self.memory_mb * 1e6 / MERGE_FACTOR,
         }
         due = all_to_merge(sizes, **limits) if everything else to_merge(sizes, floor=self.flush_rows, **limits)
         if due is None:
@@ -242,7 +242,7 @@ class Maintenance:
             segments, layout = stored_segments(connection), state_of(connection).layout
             sql = "SELECT DISTINCT n FROM metadata_changes ORDER BY n"
             changed = np.array([row[0] for row in connection.execute(sql)], np.int64)
-        if len(changed) <= MOST_CHANGED or not segments:
+        if len(changed) <= MAX_CHANGED_ROWS or not segments:
             return False
         bounds = np.searchsorted(changed, [*(segment.first for segment in segments), np.iinfo(np.int64).max])
         segment = segments[int(np.argmax(np.diff(bounds)))]

@@ -46,11 +46,11 @@ from vizsla.typing import BoolArray, Float32Array, Int32Array, Int64Array
 UNTRAINED_XS = XsSettings(weight=0.2)
 UNTRAINED_XL = XlSettings(weight=0.3, neighbors=32, votes="max", near=0.5)
 """What a member begins with where there are too few clicks to choose by: those that come shall count."""
-SAMPLE = 200
+ITEMS_SAMPLED = 200
 """Items that are looked at for it."""
-FEW_CHANGED = 256
+MAX_UNMERGED_ITEMS = 256
 """Items with changed clicks that are kept apart before their rows join the others."""
-MORE = 8
+EXTRA_NEIGHBORS = 8
 """Past queries that are looked at beyond the nearest: ties are ordered by their texts."""
 
 
@@ -242,9 +242,11 @@ def _numbers(recipe: Recipe, like: Any) -> dict[str, Any]:
 def _first_scale(built: Any, dataset: Dataset) -> float:
     """Return what clicks are worth where no queries are known: as long as items' vectors, or as scores are spread."""
     if not isinstance(built, PefaXl):
-        lengths = lengths_of(built.base.item_rows(np.arange(min(len(built.items), SAMPLE))))
+        lengths = lengths_of(built.base.item_rows(np.arange(min(len(built.items), ITEMS_SAMPLED))))
         return float(f"{lengths.mean() or 1.0:.6g}")
-    heads = [" ".join(item.default_text().split()[:6]) for item, _ in zip(dataset.items, range(SAMPLE), strict=False)]
+    heads = [
+        " ".join(item.default_text().split()[:6]) for item, _ in zip(dataset.items, range(ITEMS_SAMPLED), strict=False)
+    ]
     pairs = [(head, built.items[at]) for at, head in enumerate(heads) if head]
     log = ClickLog.of(pairs, built.items, lambda texts: Queries(texts).encoded(built.encoder))
     return default_scale(built.base, log)
@@ -374,7 +376,7 @@ class XsState:
             return cls(frozen, (fresh, nothing), none)
         large, small = known.parts
         changed, small = np.union1d(known.changed, touched).astype(np.int32), small.without(touched, fresh)
-        if len(changed) > max(FEW_CHANGED, len(large.slots) // 8):
+        if len(changed) > max(MAX_UNMERGED_ITEMS, len(large.slots) // 8):
             return cls(frozen, (large.without(changed, small), nothing), none)
         return cls(frozen, (large, small), changed)
 
@@ -533,7 +535,7 @@ class XlState:
         """Return the nearest past queries of each query; equally near ones are ordered by their texts."""
         rows: Any = queries.encoded(self.encoder)
         unit = divided(rows, lengths_of(rows))
-        depth = min(count + MORE, self.asked)
+        depth = min(count + EXTRA_NEIGHBORS, self.asked)
         while True:
             found = self.index._search(unit, depth, self.filter, threads)
             scores = found._required_scores()

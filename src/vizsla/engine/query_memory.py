@@ -26,15 +26,15 @@ if TYPE_CHECKING:
     from vizsla.artifacts.reader import ArtifactReader
     from vizsla.artifacts.writer import ArtifactWriter
 
-PRIOR = 1.5
+PRIOR_CLICKS = 1.5
 """For how many clicks the member's own score counts."""
-DEPTH = 10
+SCORED_DEPTH = 10
 """How deep the member's answer is searched for its best score."""
-MOST = 100
+MAX_REMEMBERED_ITEMS = 100
 """Items that are remembered for a query: those with the most clicks."""
-STEP = 2**20
+CLICK_UNIT = 2**20
 """Clicks are added up in whole parts of this size."""
-NEAR = 0.5
+MIN_QUERY_SIMILARITY = 0.5
 """Similarity up to which another query has no say."""
 
 
@@ -47,7 +47,7 @@ class Evidence(NamedTuple):
     @property
     def shares(self) -> Float64Array:
         """How far each item is lifted: its clicks against the prior."""
-        return np.asarray(self.clicks / (self.clicks + PRIOR), np.float64)
+        return np.asarray(self.clicks / (self.clicks + PRIOR_CLICKS), np.float64)
 
     @property
     def heights(self) -> Float64Array:
@@ -59,7 +59,7 @@ class QueryMemory:
     """Clicks by the text of their query: the words of a text, in lower case, tell it from others.
 
     A member that was trained up to a click knows the later ones only from here, so these also count for queries that
-    are alike: as much as the cosine of the words that both hold exceeds `NEAR`.
+    are alike: as much as the cosine of the words that both hold exceeds `MIN_QUERY_SIMILARITY`.
 
     Parameters
     ----------
@@ -135,8 +135,8 @@ class QueryMemory:
             weights = weights * np.exp2((found.times - self.table.latest) / (half_life * SECONDS_PER_DAY))
         slots, places = np.unique(found.slots, return_inverse=True)
         # Whole numbers, so that the order in which clicks came makes no difference.
-        clicks = np.bincount(places, np.rint(weights * STEP), minlength=len(slots)) / STEP
-        best = np.sort(np.argsort(-clicks, kind="stable")[:MOST])
+        clicks = np.bincount(places, np.rint(weights * CLICK_UNIT), minlength=len(slots)) / CLICK_UNIT
+        best = np.sort(np.argsort(-clicks, kind="stable")[:MAX_REMEMBERED_ITEMS])
         best = best[clicks[best] > 0]
         return Evidence(slots[best], clicks[best]) if len(best) else None
 
@@ -150,7 +150,11 @@ class QueryMemory:
             for query in self._words.get(word, ()):
                 shared[query] = shared.get(query, 0) + 1
         near = {query: count / (len(words) * self._late[query]) ** 0.5 for query, count in shared.items()}
-        return {query: (each - NEAR) / (1 - NEAR) for query, each in near.items() if each > NEAR}
+        return {
+            query: (each - MIN_QUERY_SIMILARITY) / (1 - MIN_QUERY_SIMILARITY)
+            for query, each in near.items()
+            if each > MIN_QUERY_SIMILARITY
+        }
 
 
 class RememberedRetriever(Retriever):
@@ -266,7 +270,7 @@ class RememberedRetriever(Retriever):
         if best is None:
             asked = np.flatnonzero([each is not None for each in known])
             some = queries if len(asked) == len(queries) else queries.take(asked)
-            found = self.part._search_checked(some, DEPTH, None, threads)
+            found = self.part._search_checked(some, SCORED_DEPTH, None, threads)
             scores, offsets = found._required_scores(), found.offsets.tolist()
             tops = iter([float(scores[a]) if b > a else 1.0 for a, b in pairwise(offsets)])
             best = queries.memoize((self, "best"), [0.0 if each is None else next(tops) for each in known])

@@ -32,9 +32,9 @@ METADATA = 0
 FLUSH_ROWS = 10_000
 """Rows in memory that are worth a segment."""
 LARGE_BYTES = 1 << 20
-TIER = 8
+SEGMENTS_PER_TIER = 8
 """So many neighboring segments of one size become one of the next size."""
-MOST_DELETED = 0.2
+MAX_DELETED_SHARE = 0.2
 """A segment that has lost more than this share of its rows is written anew."""
 
 _LISTED = re.compile(r"[a-z]+/[0-9a-f]{16}/[a-z0-9]+")
@@ -292,7 +292,7 @@ def to_merge(
     *,
     floor: int = FLUSH_ROWS,
     sizes_bytes: Sequence[int] | None = None,
-    most_bytes: float = math.inf,
+    max_bytes: float = math.inf,
 ) -> tuple[int, int] | None:
     """Return which neighboring segments to merge, from one place to another; None for none.
 
@@ -304,7 +304,7 @@ def to_merge(
         Smaller segments count as of this size.
     sizes_bytes : sequence of int, optional
         The bytes of each.
-    most_bytes : float
+    max_bytes : float
         How many bytes may be merged at a time. A segment of more than half of them is left as it is, unless too many of
         its rows are deleted.
 
@@ -314,41 +314,41 @@ def to_merge(
     (1, 9)
     >>> to_merge([(80_000, 80_000), (10_000, 7_000)]), to_merge([(80_000, 80_000), (10_000, 9_000)])
     ((1, 2), None)
-    >>> to_merge([(10_000, 10_000)] * 8, sizes_bytes=[5] * 8, most_bytes=16)
+    >>> to_merge([(10_000, 10_000)] * 8, sizes_bytes=[5] * 8, max_bytes=16)
     (0, 3)
     """
     held = [0] * len(sizes) if sizes_bytes is None else list(sizes_bytes)
     for at, (rows, live) in enumerate(sizes):
-        if rows - live > MOST_DELETED * rows:
+        if rows - live > MAX_DELETED_SHARE * rows:
             return at, at + 1
     tiers = [_tier(live, floor) for _, live in sizes]
     for tier in sorted(set(tiers)):
         start = 0
         while start < len(tiers):
             end = start
-            while end < len(tiers) and tiers[end] <= tier and 2 * held[end] <= most_bytes:
+            while end < len(tiers) and tiers[end] <= tier and 2 * held[end] <= max_bytes:
                 end += 1
-            if end - start >= TIER:
-                return start, _fitting(held, start, end, most_bytes)
+            if end - start >= SEGMENTS_PER_TIER:
+                return start, _fitting(held, start, end, max_bytes)
             start = end + 1
     return None
 
 
 def all_to_merge(
-    sizes: Sequence[tuple[int, int]], *, sizes_bytes: Sequence[int], most_bytes: float
+    sizes: Sequence[tuple[int, int]], *, sizes_bytes: Sequence[int], max_bytes: float
 ) -> tuple[int, int] | None:
     """Return which neighbors to merge next so that as few segments as the bytes allow are left; None at the end.
 
     Examples
     --------
-    >>> all_to_merge([(9, 9)] * 3, sizes_bytes=[5] * 3, most_bytes=100)
+    >>> all_to_merge([(9, 9)] * 3, sizes_bytes=[5] * 3, max_bytes=100)
     (0, 3)
-    >>> all_to_merge([(9, 9), (9, 8)], sizes_bytes=[60, 60], most_bytes=100)
+    >>> all_to_merge([(9, 9), (9, 8)], sizes_bytes=[60, 60], max_bytes=100)
     (1, 2)
     """
     start = 0
     while start < len(sizes):
-        end = _fitting(sizes_bytes, start, len(sizes), most_bytes)
+        end = _fitting(sizes_bytes, start, len(sizes), max_bytes)
         rows, live = sizes[start]
         if end > start + 1 or rows > live:
             return start, end
@@ -356,18 +356,18 @@ def all_to_merge(
     return None
 
 
-def _fitting(held: Sequence[int], start: int, end: int, most_bytes: float) -> int:
+def _fitting(held: Sequence[int], start: int, end: int, max_bytes: float) -> int:
     """Return the last end, above `start`, up to which segments together have no more bytes."""
     last = start + 1
-    while last < end and sum(held[start : last + 1]) <= most_bytes:
+    while last < end and sum(held[start : last + 1]) <= max_bytes:
         last += 1
     return last
 
 
 def _tier(rows: int, floor: int) -> int:
     tier, size = 0, floor
-    while rows >= size * TIER // 2 and tier < 60:
-        tier, size = tier + 1, size * TIER
+    while rows >= size * SEGMENTS_PER_TIER // 2 and tier < 60:
+        tier, size = tier + 1, size * SEGMENTS_PER_TIER
     return tier
 
 

@@ -37,17 +37,17 @@ from vizsla.io.duplicates import EXACT, with_digest
 from vizsla.io.fields import Fields
 from vizsla.io.files import found
 from vizsla.io.open import has_records
-from vizsla.io.passages import SIZE, PassageSizes
+from vizsla.io.passages import DEFAULT_WORDS, PassageSizes
 from vizsla.io.readers import FORMATS, item_parts
 
 T = TypeVar("T")
 
-BATCH = 1000
+ITEMS_PER_TRANSACTION = 1000
 """Items per transaction; a document is never divided among two."""
 GRAIN_NS, COARSE_GRAIN_NS = 50_000_000, 2_000_000_000
 """A file that changed so shortly before it was read may change again without another time: it is read once more."""
-SIZES = ("passage_size", "passage_overlap", "passage_min", "passage_unit")
-OPTIONS = ("id", "text", "title", "meta", "format", "separator", "encoding", *SIZES, "dedupe")
+PASSAGE_OPTIONS = ("passage_size", "passage_overlap", "passage_min", "passage_unit")
+OPTIONS = ("id", "text", "title", "meta", "format", "separator", "encoding", *PASSAGE_OPTIONS, "dedupe")
 KINDS = {"path": "text", "heading": "text", **dict.fromkeys(NUMBERS, "number")}
 """What the fields of a passage are, whatever the first document's headings look like."""
 READ, SAME, NEW, OTHER = "read", "unchanged", "added", "changed"
@@ -150,21 +150,21 @@ class _Sync:
 
     def documents(self) -> SyncReport:
         """Sync a folder of documents, or one document."""
-        size, overlap, least, unit = (self._reading.get(name) for name in SIZES)
-        sizes = PassageSizes(SIZE if size is None else size, overlap or 0, least, unit or "words")
+        size, overlap, least, unit = (self._reading.get(name) for name in PASSAGE_OPTIONS)
+        sizes = PassageSizes(DEFAULT_WORDS if size is None else size, overlap or 0, least, unit or "words")
         source = FolderSource(self._place, how=self.how, sizes=sizes)
         paths = {
             "" if path == self._place else path.relative_to(self._place).as_posix(): path for path in source.found.paths
         }
         gone = [path for path in self._known.keys() - paths.keys() if self._is_gone(path)]
-        for start in range(0, len(gone), BATCH):
-            self._forget(gone[start : start + BATCH])
+        for start in range(0, len(gone), ITEMS_PER_TRANSACTION):
+            self._forget(gone[start : start + ITEMS_PER_TRANSACTION])
         self._counts["deleted"] += len(gone)
         batch, size = list[Document](), 0
         for document in self._changed(source, paths):
             batch.append(document)
             size += 1 + len(document.rows or ())
-            if size >= BATCH:
+            if size >= ITEMS_PER_TRANSACTION:
                 self._put(batch)
                 batch, size = [], 0
         self._put(batch)
@@ -263,8 +263,8 @@ class _Sync:
             self._left_out.add(1, f"file changed while it was read: the next sync reads it again: {self._place}")
             return self._report()
         gone = [id for id in self._held() if id not in seen]
-        for start in range(0, len(gone), BATCH):
-            self._store(partial(delete_rows, ids=gone[start : start + BATCH], unknown="ignore"))
+        for start in range(0, len(gone), ITEMS_PER_TRANSACTION):
+            self._store(partial(delete_rows, ids=gone[start : start + ITEMS_PER_TRANSACTION], unknown="ignore"))
         self._counts["deleted"] += len(gone)
         self._store(lambda connection: note_file(connection, self._root, "", state))
         return self._report()
@@ -287,7 +287,7 @@ class _Sync:
         source = item_parts(self._place, fields, self.how, format=format, separator=separator).items
         seen, unsettled, left = set[str](), FileState(UNSETTLED, 0, b"", self._said), iter(source)
         repeated, first = 0, 0
-        while batch := list(islice(left, BATCH)):
+        while batch := list(islice(left, ITEMS_PER_TRANSACTION)):
             new: dict[str, Item] = {}
             for number, item in enumerate(batch, first):
                 if item.id not in seen and item.id not in new:

@@ -135,7 +135,7 @@ class VectorMember(LiveMember):
 
     def _empty(self) -> GrowingRows:
         if self._book is not None:
-            return GrowingRows(self._book.parts, np.dtype(np.uint8))
+            return GrowingRows(self._book.subspaces, np.dtype(np.uint8))
         return GrowingRows(self.encoder.dim, np.dtype(self.storage or "float32"))
 
     def _loaded(self, folder: Path) -> DenseIndex:

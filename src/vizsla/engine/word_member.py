@@ -30,7 +30,7 @@ from vizsla.text.highlights import Highlighter, TermHighlighter
 from vizsla.typing import BoolArray, Float64Array, Int32Array, Int64Array, Uint8Array
 
 POSTING_BYTES = 6
-TIER = 8
+SEGMENTS_PER_TIER = 8
 """So many memory parts of about a size are joined into one: an item is copied a few times at most."""
 CACHED_TERMS = 65_536
 """How many terms a view remembers with what they weigh."""
@@ -90,7 +90,7 @@ class WordMember(LiveMember):
             return
         segments = list(self._segments)
         new = self._segment(rows_of_texts(self.analyzer, texts, binary=self.binary), segments)
-        while tail := self._tail(segments, TIER * len(new)):
+        while tail := self._tail(segments, SEGMENTS_PER_TIER * len(new)):
             before = segments[:-tail]
             new, segments = self._joined([*segments[-tail:], new], before), before
         self._segments = [*segments, new]
@@ -149,7 +149,7 @@ class WordMember(LiveMember):
         tail = 0
         while len(segments) - tail > self._stored and len(segments[-1 - tail]) < below:
             tail += 1
-        return tail if tail >= TIER - 1 else 0
+        return tail if tail >= SEGMENTS_PER_TIER - 1 else 0
 
 
 def _split(segments: Sequence[WordSegment], slots: Int32Array) -> list[tuple[int, Int32Array]]:

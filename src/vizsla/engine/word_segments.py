@@ -42,7 +42,7 @@ ARRAYS = {
 """What a segment is made of, and of which type; `native/postings/live_segment.hpp` says what they mean."""
 
 
-ONCE = 2
+COUNT_OF_ONE = 2
 """A term that counts once: counts are in halves."""
 
 
@@ -98,7 +98,7 @@ def rows_of_texts(analyzer: Analyzer, texts: Sequence[str], *, binary: bool = Fa
         table, ways = np.ascontiguousarray(found).reshape(-1), found.shape[1]
     offsets, numbers, counts = builder.ordered_rows(table, ways, columns, analyzer.rooted)
     if binary:
-        counts = np.full(len(counts), ONCE, np.uint32)
+        counts = np.full(len(counts), COUNT_OF_ONE, np.uint32)
     languages = columns.astype(np.uint8) if len(columns) else np.zeros(len(offsets) - 1, np.uint8)
     if len(analyzer.languages) > 1:
         numbers, terms = _by_language(offsets, numbers, counts, languages, terms, len(analyzer.languages))
@@ -130,7 +130,7 @@ class WordSegment:
     ----------
     arrays : dict of arrays
         By the names of `ARRAYS`.
-    native : LiveSegment
+    native : WordSegment of native code
         The same for native code.
     averages : float64 array
         The mean length in each language that the bounds of its lists were made for.

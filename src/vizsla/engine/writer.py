@@ -14,7 +14,7 @@ from vizsla.errors import VizslaError
 
 T = TypeVar("T")
 
-MOST_SHARED = 256
+MAX_TRANSACTIONS_PER_COMMIT = 256
 """Transactions that share one commit at most."""
 MOMENT_S = 0.001
 """How long a commit waits for threads that shared the last ones: less than a sync of the disk takes."""
@@ -95,8 +95,8 @@ class Writer:
             if (usual := sum(self._sizes)) > 1:
                 self._turn.wait_for(lambda: len(self._waiting) >= usual, MOMENT_S)
             others = [each for each in self._waiting if each is not own]
-            batch = [own, *others[: MOST_SHARED - 1]]
-            self._waiting = others[MOST_SHARED - 1 :]
+            batch = [own, *others[: MAX_TRANSACTIONS_PER_COMMIT - 1]]
+            self._waiting = others[MAX_TRANSACTIONS_PER_COMMIT - 1 :]
             self._sizes = self._sizes[1], len(batch)
         return batch
 

@@ -97,7 +97,7 @@ class Drawing:
         return out.getvalue()
 
 
-def look(number: int) -> dict[str, Any]:
+def marker_style(number: int) -> dict[str, Any]:
     """Return color and marker of the system with this number."""
     return {
         "color": COLORS[number % len(COLORS)],
@@ -348,14 +348,14 @@ def plot_points(
     with Drawing(path) as drawing:
         axes = drawing.axes
         for number, (name, (cost, quality)) in enumerate(points.items()):
-            axes.plot(cost, quality, linestyle="", label=name, zorder=3, **look(number), markersize=9)
+            axes.plot(cost, quality, linestyle="", label=name, zorder=3, **marker_style(number), markersize=9)
         qualities = [quality for _, quality in points.values()] + list(known.values())
         scale_axes(axes, [cost for cost, _ in points.values()], qualities)
         _draw_levels(axes, known, first=len(points))
         frontier = _frontier(list(points.values()))
         axes.plot(*frontier, color="#BBBBBB", linewidth=1.2, linestyle=(0, (4, 3)), zorder=1)
         describe_axes(axes, xlabel, ylabel, title)
-        colors = [look(number)["color"] for number in range(len(points))]
+        colors = [marker_style(number)["color"] for number in range(len(points))]
         place_labels(drawing.figure, axes, points, colors, avoid=list(zip(*frontier, strict=True)))
     return Path(path)
 
@@ -417,7 +417,7 @@ def _draw_curve(
 ) -> None:
     """Draw points where they were measured, and a line that does not turn back where noise has them out of order."""
     costs, qualities = zip(*points, strict=True)
-    style = look(number)
+    style = marker_style(number)
     axes.plot(steady(costs), qualities, color=style["color"], linewidth=2, zorder=2)
     axes.plot(costs, qualities, label=name, linestyle="", zorder=3, **style, markersize=6)
     for (low, high), quality in zip(spread or (), qualities, strict=False):
@@ -447,13 +447,13 @@ def steady(costs: Sequence[float]) -> list[float]:
 
 def _name_points(drawing: Drawing, curves: Mapping[str, Sequence[tuple[float, float]]], names: Sequence[str]) -> None:
     number, points = max(enumerate(curves.values()), key=lambda curve: max(quality for _, quality in curve[1]))
-    colors = [look(number)["color"]] * len(points)
+    colors = [marker_style(number)["color"]] * len(points)
     place_labels(drawing.figure, drawing.axes, dict(zip(names, points, strict=True)), colors)
 
 
 def _draw_levels(axes: Any, levels: Mapping[str, float], *, first: int) -> None:
     for number, (name, quality) in enumerate(levels.items(), first):
-        color = look(number)["color"]
+        color = marker_style(number)["color"]
         axes.axhline(quality, color=color, linewidth=1.2, linestyle=(0, (1, 2)), zorder=1)
         place = {"xycoords": ("axes fraction", "data"), "ha": "right", "va": "bottom"}
         axes.annotate(name, (0.995, quality), **place, fontsize=10.5, color=color)

@@ -112,7 +112,7 @@ class QuantizationCheck:
         How many times faster the items were encoded.
     depth : int
         How far down is looked.
-    most_loss : float
+    max_loss : float
         How much recall may fall.
 
     Examples
@@ -129,7 +129,7 @@ class QuantizationCheck:
     agreement: float
     speed: float
     depth: int
-    most_loss: float
+    max_loss: float
 
     @property
     def loss(self) -> float:
@@ -139,14 +139,14 @@ class QuantizationCheck:
     @property
     def accepted(self) -> bool:
         """Whether the loss is within what was allowed."""
-        return self.loss <= self.most_loss
+        return self.loss <= self.max_loss
 
     def __str__(self) -> str:
         verdict = "accepted" if self.accepted else "refused"
         change = f"R@{self.depth} {self.recall:.4f} → {self.recall_int8:.4f} ({-self.loss:+.4f}"
         asked = f"on {self.queries:,} queries among {self.items:,} items"
         speed = f"{self.agreement:.1%} of the best {self.depth} agree, {self.speed:.1f} × as fast"
-        return f"int8 {verdict}: {change}, allowed {self.most_loss:.4f}) {asked}, {speed}"
+        return f"int8 {verdict}: {change}, allowed {self.max_loss:.4f}) {asked}, {speed}"
 
 
 def check_quantization(
@@ -157,7 +157,7 @@ def check_quantization(
     *,
     relevant: Sequence[Sequence[int]] | None = None,
     depth: int = 10,
-    most_loss: float = MAX_RECALL_LOSS,
+    max_loss: float = MAX_RECALL_LOSS,
 ) -> QuantizationCheck:
     """Let both encoders search the same items for the same queries; each searches what it encoded itself.
 
@@ -171,7 +171,7 @@ def check_quantization(
         For each query the positions of the right items; the one that the float32 model finds first unless given.
     depth : int
         How far down is looked.
-    most_loss : float
+    max_loss : float
         How much recall may fall.
     """
     if not len(queries) or not len(items) or (relevant is not None and len(relevant) != len(queries)):
@@ -187,7 +187,7 @@ def check_quantization(
         agreement=recall_of(after, before),
         speed=slow / fast,
         depth=depth,
-        most_loss=most_loss,
+        max_loss=max_loss,
     )
 
 

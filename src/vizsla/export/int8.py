@@ -157,13 +157,13 @@ def quantize(
     *,
     relevant: Sequence[Sequence[int]] | None = None,
     depth: int = 10,
-    most_loss: float = MAX_RECALL_LOSS,
+    max_loss: float = MAX_RECALL_LOSS,
     per_channel: bool = True,
     overwrite: bool = False,
 ) -> tuple[OnnxEncoder, QuantizationCheck]:
     """Write an int8 twin, try it on held-out queries, and keep it if it holds.
 
-    Returns the int8 encoder, or the given one when recall falls by more than `most_loss`; then nothing is written. The
+    Returns the int8 encoder, or the given one when recall falls by more than `max_loss`; then nothing is written. The
     check says which, and how much was lost.
 
     Parameters
@@ -172,7 +172,7 @@ def quantize(
         The float32 model.
     path : path
         The folder to make.
-    queries, items, relevant, depth, most_loss
+    queries, items, relevant, depth, max_loss
         As in `check_quantization`.
     per_channel : bool
         A scale for every column of a weight matrix. One for the whole matrix is no faster, and loses several times as
@@ -180,7 +180,7 @@ def quantize(
     overwrite : bool
         Replace a folder that is there already.
     """
-    rules = {"relevant": relevant, "depth": depth, "most_loss": most_loss}
+    rules = {"relevant": relevant, "depth": depth, "max_loss": max_loss}
     with TemporaryDirectory() as trial:
         write_int8(encoder, Path(trial), per_channel=per_channel)
         small = OnnxEncoder(trial, threads=encoder.threads)

@@ -172,12 +172,12 @@ def quantize_pair_model(
     *,
     relevant: Sequence[Sequence[int]] | None = None,
     depth: int = 10,
-    most_loss: float = MAX_RECALL_LOSS,
+    max_loss: float = MAX_RECALL_LOSS,
     overwrite: bool = False,
 ) -> tuple[OnnxPairModel, QuantizationCheck]:
     """Write an int8 twin, let both order the candidates of held-out queries, and keep it if it holds.
 
-    Returns the int8 model, or the given one when recall falls by more than `most_loss`; then nothing is written.
+    Returns the int8 model, or the given one when recall falls by more than `max_loss`; then nothing is written.
 
     Parameters
     ----------
@@ -193,7 +193,7 @@ def quantize_pair_model(
         For each query the positions of the right ones in its list; the one that float32 puts first unless given.
     depth : int
         How far down is looked.
-    most_loss : float
+    max_loss : float
         How much recall may fall.
     overwrite : bool
         Replace a folder that is there already.
@@ -207,7 +207,7 @@ def quantize_pair_model(
                 if (own / name).exists():
                     shutil.copyfile(own / name, Path(trial) / name)
         small = OnnxPairModel(trial, threads=model.threads, batch=model.batch)
-        check = _checked(model, small, queries, lists, relevant, depth, most_loss)
+        check = _checked(model, small, queries, lists, relevant, depth, max_loss)
         if not check.accepted:
             return model, check
         with writing_folder(path, overwrite=overwrite) as folder:
@@ -222,7 +222,7 @@ def _checked(
     lists: Sequence[Sequence[str]],
     relevant: Sequence[Sequence[int]] | None,
     depth: int,
-    most_loss: float,
+    max_loss: float,
 ) -> QuantizationCheck:
     before, slow = _orders(full, queries, lists)
     after, fast = _orders(small, queries, lists)
@@ -236,7 +236,7 @@ def _checked(
         agreement=recall_of(heads[1], heads[0]),
         speed=slow / fast,
         depth=depth,
-        most_loss=most_loss,
+        max_loss=max_loss,
     )
 
 

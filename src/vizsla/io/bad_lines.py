@@ -66,7 +66,7 @@ MAX_LINES_NAMED = 5
 """With "warn", so many of a source's unreadable lines are named one by one; the count tells the rest."""
 
 
-class Refusals:
+class BadLines:
     """Counts what is left out in one reading of a source; a source that is read again says and writes nothing twice.
 
     Parameters
@@ -80,7 +80,7 @@ class Refusals:
 
     Examples
     --------
-    >>> refusals = Refusals(Reading(on_error="skip"), "items.csv")
+    >>> refusals = BadLines(Reading(on_error="skip"), "items.csv")
     >>> refusals.add(DataError("the id is empty.", path="items.csv", line=3), ",a fig")
     >>> tally = WarningLog()
     >>> refusals.report(tally)
@@ -128,7 +128,7 @@ def _with_a_way_out(error: DataError) -> DataError:
 
 
 @contextmanager
-def putting_aside(rejected: str | Path | None, sources: Sequence[str | Path | None]) -> Iterator[IO[bytes] | None]:
+def rejected_file(rejected: str | Path | None, sources: Sequence[str | Path | None]) -> Iterator[IO[bytes] | None]:
     """Open the file for rejected lines, if one is wanted; one of those that are read raises, and stays as it is."""
     if rejected is None:
         yield None

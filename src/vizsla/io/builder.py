@@ -18,7 +18,15 @@ from vizsla.io.bad_lines import ON_ERROR
 from vizsla.io.fields import ITEM_FIELDS, QUERY_FIELDS, Fields, Meta, item_from, named_meta, query_from
 from vizsla.io.files import Line
 from vizsla.io.frames import frame_entries, frame_items, frame_of, frame_queries, is_frame, series_of
-from vizsla.io.interactions import Entries, Entry, ListEntries, Pairs, grade_of, time_of, weight_of
+from vizsla.io.interactions import (
+    Entry,
+    Interactions,
+    InteractionSource,
+    ListInteractions,
+    grade_of,
+    time_of,
+    weight_of,
+)
 from vizsla.io.records import ListSource, Records, Source, StringsSource, scan
 
 if TYPE_CHECKING:
@@ -29,20 +37,20 @@ MAX_FIELDS_NAMED = 10
 
 
 @dataclass(slots=True)
-class Parts:
+class DatasetParts:
     """What a reader found; a part that is not there is None or empty."""
 
     items: Source[Item]
     queries: Source[Query] | None = None
-    clicks: Entries | None = None
-    qrels: Mapping[str, Entries] = field(default_factory=dict)
+    clicks: InteractionSource | None = None
+    qrels: Mapping[str, InteractionSource] = field(default_factory=dict)
     texts: bool = True
     mapping: object = ""
     """Says in words, once all is read, which columns are what by their names, or which documents were read."""
 
 
-def assemble(
-    parts: Parts,
+def build_dataset(
+    parts: DatasetParts,
     *,
     on_error: str = "raise",
     dangling: str = "warn",
@@ -75,7 +83,7 @@ def assemble(
 
 
 def _items(
-    parts: Parts, tally: WarningLog, *, skips: bool, meta: Meta, keep_texts: bool, columns: Mapping[str, str]
+    parts: DatasetParts, tally: WarningLog, *, skips: bool, meta: Meta, keep_texts: bool, columns: Mapping[str, str]
 ) -> Records[Item]:
     """Read the items once, and let their ids carry what else is known of them."""
     names, kinds = named_meta(meta)
@@ -105,7 +113,7 @@ def _report_metadata(details: ItemMetadata | None, tally: WarningLog) -> None:
     tally.add(rest, f"such values of {len(odd) - MAX_FIELDS_NAMED} other fields: they count as missing")
 
 
-def _known_queries(parts: Parts, tally: WarningLog, *, skips: bool) -> Records[Query] | None:
+def _known_queries(parts: DatasetParts, tally: WarningLog, *, skips: bool) -> Records[Query] | None:
     if parts.queries is not None:
         return scan(parts.queries, tally, what="query", skips=skips, texts=parts.texts)
     if parts.qrels:
@@ -115,20 +123,22 @@ def _known_queries(parts: Parts, tally: WarningLog, *, skips: bool) -> Records[Q
     return None
 
 
-def _clicked_queries(parts: Parts, pairs: Pairs | None) -> Records[Query]:
+def _clicked_queries(parts: DatasetParts, pairs: Interactions | None) -> Records[Query]:
     texts = Strings.of([]) if pairs is None else pairs.queries
     source = StringsSource(texts, name=parts.clicks.name if parts.clicks is not None else "no queries")
     return Records(source, source.ids)
 
 
-def _judgments(entries: Entries, queries: Strings, items: Strings, dangling: str, tally: WarningLog) -> csr_array:
+def _judgments(
+    entries: InteractionSource, queries: Strings, items: Strings, dangling: str, tally: WarningLog
+) -> csr_array:
     matrix = _pairs(entries, queries, items, dangling).graded(tally, name=entries.name)
     entries.report(tally)
     return matrix
 
 
-def _pairs(entries: Entries, queries: Strings | None, items: Strings, dangling: str) -> Pairs:
-    pairs = Pairs(queries, items, dangling=dangling)
+def _pairs(entries: InteractionSource, queries: Strings | None, items: Strings, dangling: str) -> Interactions:
+    pairs = Interactions(queries, items, dangling=dangling)
     entries.into(pairs)
     return pairs
 
@@ -141,11 +151,11 @@ def read_lists(
     qrels: Any = None,
     fields: Fields = ITEM_FIELDS,
     click_columns: Mapping[str, str] | None = None,
-) -> Parts:
+) -> DatasetParts:
     """Return the parts of a dataset in memory; see `Dataset.of` for what each may be."""
     frame = frame_of(items, "items")
     head, listed = frame_items(frame, fields) if frame is not None else (None, list(read_items(items, fields)))
-    return Parts(
+    return DatasetParts(
         ListSource(listed, name="items"),
         None if queries is None else ListSource(list(read_queries(queries)), name="queries"),
         None if clicks is None else read_clicks(clicks, click_columns),
@@ -172,7 +182,7 @@ def read_queries(queries: Any) -> Iterator[Query]:
         yield query_from(record, Line("queries", number))
 
 
-def read_clicks(clicks: Any, columns: Mapping[str, str] | None = None) -> ListEntries:
+def read_clicks(clicks: Any, columns: Mapping[str, str] | None = None) -> ListInteractions:
     """Return click entries from a data frame, triples, pairs, or a mapping of query id to item ids or to weights."""
     frame = frame_of(clicks, "clicks")
     if frame is not None:
@@ -182,10 +192,10 @@ def read_clicks(clicks: Any, columns: Mapping[str, str] | None = None) -> ListEn
         line = Line("clicks", number)
         entry = str(query), str(item), weight_of(str(weight), line)
         entries.append((*entry, time_of(str(time[0]), line)) if time else entry)
-    return ListEntries(entries, name="clicks")
+    return ListInteractions(entries, name="clicks")
 
 
-def read_judgments(rows: Any, split: str) -> ListEntries:
+def read_judgments(rows: Any, split: str) -> ListInteractions:
     """Return the judgments of one split, from the same forms as clicks."""
     name = f"qrels {split}"
     frame = frame_of(rows, name)
@@ -195,7 +205,7 @@ def read_judgments(rows: Any, split: str) -> ListEntries:
         (str(query), str(item), grade_of(str(grade), Line(name, number)))
         for number, (query, item, grade, *_) in enumerate(_triples(rows, name), 1)
     ]
-    return ListEntries(entries, name=name)
+    return ListInteractions(entries, name=name)
 
 
 def _records(things: Any, what: str, kind: type, fields: Fields) -> Iterator[Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import io
 import json
+import logging
 import re
 import zipfile
 from collections.abc import Callable, Iterator
@@ -186,9 +187,14 @@ def read_code(text: str) -> ParsedDocument:
     return ParsedDocument(text, tuple(Heading(1 + bool(one[1]), one[2], one.start(), one.start()) for one in found))
 
 
+_UNHEARD = logging.NullHandler()
+"""Where pypdf's warnings go, such as "EOF marker not found", unless a program listens: they name no file."""
+
+
 def read_pdf(content: bytes) -> ParsedDocument:
     """Return the text of a PDF file, page by page."""
     pypdf: Any = import_extra("pypdf", "Reading PDF files", "pdf")
+    logging.getLogger("pypdf").addHandler(_UNHEARD)  # the same handler once more changes nothing
     try:
         pages = [page.extract_text() for page in pypdf.PdfReader(io.BytesIO(content)).pages]
     except Exception as error:

@@ -13,7 +13,7 @@ from pathlib import Path
 from vizsla.core.catalog import Item
 from vizsla.core.validation import WarningLog, as_path, validate_args
 from vizsla.errors import DataError, InputError
-from vizsla.io.bad_lines import STRICT_READING, Reading, Refusals
+from vizsla.io.bad_lines import STRICT_READING, BadLines, Reading
 from vizsla.io.document_readers import CODE_TYPES, READERS
 from vizsla.io.files import RECORD_SIZE_VARIABLE, Line, max_document_bytes
 from vizsla.io.passages import DEFAULT_SIZES, ParsedDocument, PassageSizes, passages
@@ -238,7 +238,7 @@ class KeptItems:
     ('Sweet.', 1, 1)
     """
 
-    BLOCK = 1 << 20
+    BYTES_PER_READ = 1 << 20
 
     def __init__(self) -> None:
         self._file = tempfile.TemporaryFile()  # noqa: SIM115 - it lives as long as this object
@@ -262,7 +262,7 @@ class KeptItems:
         first = 0
         while first < len(self):
             last = first + 1
-            while last < len(self) and self._offsets[last + 1] - self._offsets[first] <= self.BLOCK:
+            while last < len(self) and self._offsets[last + 1] - self._offsets[first] <= self.BYTES_PER_READ:
                 last += 1
             yield from self._between(first, last)
             first = last
@@ -301,7 +301,7 @@ class FolderSource:
         self.name, self._root, self._how = str(path), path if path.is_dir() else path.parent, how
         self.found = documents(path) if path.is_dir() else Documents([path])
         self._sizes = sizes
-        self._refusals, self._silent = Refusals(how, str(path), what="documents"), 0
+        self._refusals, self._silent = BadLines(how, str(path), what="documents"), 0
         self._unread: set[Path] = set()
         self._kept: KeptItems | None = None
 

@@ -18,7 +18,7 @@ FIELD = "same_as"
 """The metadata field: items with the same value are duplicates. `distinct="same_as"` shows one of each."""
 EXACT, NEAR = "exact", "near"
 DEDUPE = (None, EXACT, NEAR)
-SIMILARITY = 0.8
+DEFAULT_SIMILARITY = 0.8
 """Near duplicates share this part of their runs of four words, as estimated by MinHash."""
 TEXTS_PER_BATCH = 256
 
@@ -63,7 +63,7 @@ class DeduplicatedSource:
     (True, 2, 1)
     """
 
-    def __init__(self, source: Source[Item], dedupe: str = EXACT, *, similarity: float = SIMILARITY):
+    def __init__(self, source: Source[Item], dedupe: str = EXACT, *, similarity: float = DEFAULT_SIMILARITY):
         check_choice("dedupe", dedupe, DEDUPE)
         self.name, self._source, self._near, self._similarity = source.name, source, dedupe == NEAR, similarity
         self._known: array[int] | None = None

@@ -13,16 +13,16 @@ from vizsla.core.validation import check_listed
 from vizsla.errors import DataError, InputError, MissingExtraError
 from vizsla.io.fields import QUERY_FIELDS, Fields, id_from, metadata_from, text_from
 from vizsla.io.files import Line
-from vizsla.io.interactions import COLUMN_NAMES, COLUMN_ORDER, Entry, ListEntries, grade_of, time_of, weight_of
+from vizsla.io.interactions import COLUMN_NAMES, COLUMN_ORDER, Entry, ListInteractions, grade_of, time_of, weight_of
 from vizsla.io.tables import TableHead, table_head
 
 
-class EntryColumns(NamedTuple):
+class InteractionColumns(NamedTuple):
     """The columns of a Parquet file or a data frame that hold clicks, or with `grades` judgments.
 
     Examples
     --------
-    >>> columns = EntryColumns.of(["SKU", "query", "page"], "clicks")
+    >>> columns = InteractionColumns.of(["SKU", "query", "page"], "clicks")
     >>> columns.entry({"query": "red fig", "SKU": 7}, Line("clicks", 1))[:3]
     ('red fig', '7', 1.0)
     """
@@ -201,16 +201,16 @@ def frame_queries(frame: Frame) -> list[Query]:
 
 def frame_entries(
     frame: Frame, name: str, *, grades: bool = False, columns: Mapping[str, str] | None = None
-) -> ListEntries:
+) -> ListInteractions:
     """Return the clicks, or with `grades` the judgments, of a frame."""
-    return ListEntries(frame_rows(frame, name, grades=grades, columns=columns), name=name)
+    return ListInteractions(frame_rows(frame, name, grades=grades, columns=columns), name=name)
 
 
 def frame_rows(
     frame: Frame, name: str, *, grades: bool = False, columns: Mapping[str, str] | None = None
 ) -> list[Entry]:
     """Return (query, item, weight) of each row of a frame, with the time as the fourth where it has such a column."""
-    found = EntryColumns.of(frame.names, name, columns, grades=grades)
+    found = InteractionColumns.of(frame.names, name, columns, grades=grades)
     rows = (dict(zip(frame.names, row, strict=True)) for row in frame.rows)
     entries = (found.entry(row, Line(name, number)) for number, row in enumerate(rows, 1))
     return [entry if found.time is not None else entry[:3] for entry in entries]

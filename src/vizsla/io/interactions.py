@@ -21,7 +21,7 @@ from vizsla.core.validation import WarningLog
 from vizsla.data.dataset import ClickEvents, Dataset
 from vizsla.errors import DataError, InputError
 from vizsla.io.atomic import writing
-from vizsla.io.bad_lines import STRICT_READING, Reading, Refusals
+from vizsla.io.bad_lines import STRICT_READING, BadLines, Reading
 from vizsla.io.files import Block, Line, LineFile, without_packing
 
 if TYPE_CHECKING:
@@ -31,14 +31,16 @@ MIN_MILLISECONDS = 1e11
 """A number from here on counts milliseconds: as seconds it would be the year 5138."""
 
 
-def moment_of(text: str) -> float | None:
+def timestamp_of(text: str) -> float | None:
     """Return a time as seconds since 1970, in UTC unless it names a zone; None for what is no time.
 
     Examples
     --------
-    >>> moment_of("1970-01-02"), moment_of("1970-01-01 00:01:00"), moment_of("1700000000000"), moment_of("soon")
-    (86400.0, 60.0, 1700000000.0, None)
-    >>> moment_of("19700102")
+    >>> timestamp_of("1970-01-02"), timestamp_of("1970-01-01 00:01:00")
+    (86400.0, 60.0)
+    >>> timestamp_of("1700000000000"), timestamp_of("soon")
+    (1700000000.0, None)
+    >>> timestamp_of("19700102")
     86400.0
     """
     text = text.strip()
@@ -73,8 +75,8 @@ Columns = tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.float64], NDArr
 """Row, column, value and line number of every entry."""
 
 
-class Pairs:
-    """Entries of a queries × items matrix, in flat arrays until they are complete.
+class Interactions:
+    """Clicks or judgments as a queries × items matrix, in flat arrays until complete.
 
     Parameters
     ----------
@@ -221,12 +223,12 @@ Entry = tuple[str, str, float] | tuple[str, str, float, float]
 """Query, item, value, and perhaps the time in seconds since 1970."""
 
 
-class Entries(Protocol):
+class InteractionSource(Protocol):
     """Clicks or judgments that can be read again and again."""
 
     name: str
 
-    def into(self, pairs: Pairs) -> None:
+    def into(self, pairs: Interactions) -> None:
         """Read from the start and add everything to `pairs`."""
         ...
 
@@ -235,13 +237,13 @@ class Entries(Protocol):
         ...
 
 
-class ListEntries:
-    """Entries in memory; they are counted from 1."""
+class ListInteractions:
+    """Clicks or judgments in memory, counted from 1."""
 
     def __init__(self, entries: Iterable[Entry], *, name: str):
         self.name, self._entries = name, list(entries)
 
-    def into(self, pairs: Pairs) -> None:
+    def into(self, pairs: Interactions) -> None:
         """Add them all."""
         for number, entry in enumerate(self._entries, 1):
             pairs.add(Line(self.name, number), *entry)
@@ -250,7 +252,7 @@ class ListEntries:
         """Nothing is ever skipped."""
 
 
-class EntryLines(NamedTuple):
+class InteractionFormat(NamedTuple):
     """How the lines of a file are read, told by its first line.
 
     Parameters
@@ -268,8 +270,8 @@ class EntryLines(NamedTuple):
     header: bool = False
 
 
-class LineEntries:
-    """Entries that stand one a line in a file.
+class LineInteractions:
+    """Clicks or judgments in a file, one per line.
 
     Blocks of lines go to the native reader. It stops at every line that it cannot vouch for; `parse` has the last word
     on that line, so that all rules and errors are in one place.
@@ -284,15 +286,17 @@ class LineEntries:
         The encoding, and what becomes of lines that cannot be read.
     """
 
-    def __init__(self, path: str | Path, read_head: Callable[[Line], EntryLines], *, how: Reading = STRICT_READING):
+    def __init__(
+        self, path: str | Path, read_head: Callable[[Line], InteractionFormat], *, how: Reading = STRICT_READING
+    ):
         self.name, self._file = str(path), LineFile(path, encoding=how.encoding)
-        self._read_head, self._refusals, self._blank = read_head, Refusals(how, str(path)), 0
+        self._read_head, self._refusals, self._blank = read_head, BadLines(how, str(path)), 0
 
-    def into(self, pairs: Pairs) -> None:
+    def into(self, pairs: Interactions) -> None:
         """Read the file once; a file without entries raises."""
         self._blank, before = 0, pairs.seen
         self._refusals.begin()
-        lines: EntryLines | None = None
+        lines: InteractionFormat | None = None
         for block in self._file.blocks():
             lines = self._read(block, lines, pairs)
         if pairs.seen == before:
@@ -303,7 +307,7 @@ class LineEntries:
         tally.add(self._blank, f"blank lines skipped in {self.name}")
         self._refusals.report(tally)
 
-    def _read(self, block: Block, lines: EntryLines | None, pairs: Pairs) -> EntryLines | None:
+    def _read(self, block: Block, lines: InteractionFormat | None, pairs: Interactions) -> InteractionFormat | None:
         at, number = 0, block.number
         while True:
             if lines is not None:
@@ -316,8 +320,8 @@ class LineEntries:
             at, number = end, number + 1
 
     def _read_line(
-        self, raw: bytes, number: int, offset: int, lines: EntryLines | None, pairs: Pairs
-    ) -> EntryLines | None:
+        self, raw: bytes, number: int, offset: int, lines: InteractionFormat | None, pairs: Interactions
+    ) -> InteractionFormat | None:
         """Read one line by Python's rules, which have the last word; a head that cannot be read raises."""
         try:
             line = self._file.line(raw, number, offset)
@@ -354,7 +358,7 @@ def read_clicks(
     how: Reading = STRICT_READING,
     columns: Mapping[str, str] | None = None,
     commas: bool | None = None,
-) -> LineEntries:
+) -> LineInteractions:
     """Return the entries of a click log, one a line.
 
     `.csv` means commas, with quotes around a field that holds one; anything else means tabs. A header is known by
@@ -377,10 +381,10 @@ def read_clicks(
     if unknown:
         raise InputError(f"`columns` must name query, item, weight or time. Got {unknown[0]!r}.")
     by_commas = without_packing(Path(path).name).endswith(".csv") if commas is None else commas
-    return LineEntries(path, lambda line: _read_click_head(line, by_commas, columns or {}), how=how)
+    return LineInteractions(path, lambda line: _read_click_head(line, by_commas, columns or {}), how=how)
 
 
-def _read_click_head(line: Line, commas: bool, columns: Mapping[str, str]) -> EntryLines:
+def _read_click_head(line: Line, commas: bool, columns: Mapping[str, str]) -> InteractionFormat:
     first = _split(line, commas)
     names = _named(first, columns)
     missing = next((f"{kind} ({name!r})" for kind, name in columns.items() if kind not in names), None)
@@ -431,7 +435,9 @@ def _is_title(field: str, columns: Mapping[str, str]) -> bool:
     return len(field.strip()) > 1 and _name(field, columns) is not None
 
 
-def _lines(line: Line, names: Mapping[str, int], commas: bool, *, width: int, header: bool = False) -> EntryLines:
+def _lines(
+    line: Line, names: Mapping[str, int], commas: bool, *, width: int, header: bool = False
+) -> InteractionFormat:
     if width > MAX_COLUMNS:
         raise line.error(f"expected at most {MAX_COLUMNS} columns. Got {width}.", "Leave some out.")
 
@@ -451,7 +457,7 @@ def _lines(line: Line, names: Mapping[str, int], commas: bool, *, width: int, he
         separator="," if commas else "\t", width=width,
         query=at["query"], item=at["item"], value=at["weight"], time=at["time"],
     )  # fmt: skip
-    return EntryLines(parse, form, header)
+    return InteractionFormat(parse, form, header)
 
 
 def _split(line: Line, commas: bool) -> list[str]:
@@ -476,7 +482,7 @@ def weight_of(text: str, line: Line) -> float:
 
 def time_of(text: str, line: Line) -> float:
     """Return a click's time in seconds since 1970."""
-    moment = moment_of(text)
+    moment = timestamp_of(text)
     if moment is None or not math.isfinite(moment):
         forms = "2024-05-01, 2024-05-01 12:30:00, or seconds since 1970"
         raise line.error(f"the time must be like {forms}. Got {text.strip()!r:.60}.", "Repair the line.")
@@ -488,21 +494,21 @@ BEIR_FORMAT = EntryFormat(separator="\t", width=3, query=0, item=1, value=2, gra
 TREC_FORMAT = EntryFormat(separator=" ", width=4, query=0, item=2, value=3, grades=True)
 
 
-def read_qrels(path: str | Path, *, how: Reading = STRICT_READING) -> LineEntries:
+def read_qrels(path: str | Path, *, how: Reading = STRICT_READING) -> LineInteractions:
     """Return the entries of a judgment file, told by its first line.
 
     Three columns with tabs are BEIR's `query item grade`, with or without a header. Four columns, by tabs or
     spaces, are TREC's `query iteration item grade`.
     """
-    return LineEntries(path, _read_head, how=how)
+    return LineInteractions(path, _read_head, how=how)
 
 
-def _read_head(line: Line) -> EntryLines:
+def _read_head(line: Line) -> InteractionFormat:
     tabs = line.text.split("\t")
     if len(tabs) == 3:
-        return EntryLines(_parse_beir, BEIR_FORMAT, tabs[0].strip().lower() in HEADER_WORDS)
+        return InteractionFormat(_parse_beir, BEIR_FORMAT, tabs[0].strip().lower() in HEADER_WORDS)
     if len(line.text.split()) == 4:
-        return EntryLines(_parse_trec, TREC_FORMAT)
+        return InteractionFormat(_parse_trec, TREC_FORMAT)
     raise line.error(
         f"expected 3 columns (query, item, grade) with tabs, or TREC's 4 columns. Got {len(tabs)} with tabs.",
         "Check that this is a judgment file.",

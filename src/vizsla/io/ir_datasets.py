@@ -8,15 +8,15 @@ from typing import Any, Generic
 from vizsla.core.catalog import NO_METADATA, Item, Query
 from vizsla.core.validation import WarningLog
 from vizsla.errors import InputError, MissingExtraError
-from vizsla.io.builder import Parts
+from vizsla.io.builder import DatasetParts
 from vizsla.io.files import Line
-from vizsla.io.interactions import Pairs
+from vizsla.io.interactions import Interactions
 from vizsla.io.records import Record
 
 SPLIT_NAMES = {"train", "dev", "valid", "validation", "test", "eval"}
 
 
-def read_ir_dataset(name: str) -> Parts:
+def read_ir_dataset(name: str) -> DatasetParts:
     """Return the parts of a dataset; `beir/scifact/test` has the split "test".
 
     An id's last word is the split if it is a usual name of one; otherwise the split is "test". An id without
@@ -26,7 +26,7 @@ def read_ir_dataset(name: str) -> Parts:
     if not dataset.has_docs():
         raise InputError(f"`source` must be a dataset with documents. Got {name!r}, which has none.")
     judged = {name: dataset} if dataset.has_qrels() else _children(name) if dataset.has_queries() else {}
-    return Parts(
+    return DatasetParts(
         _Source(name, dataset.docs_iter, _item),
         _Source(name, dataset.queries_iter, _query) if dataset.has_queries() else None,
         qrels={_split(key): _Qrels(key, found.qrels_iter) for key, found in judged.items()},
@@ -111,7 +111,7 @@ class _Qrels:
     def __init__(self, name: str, read: Callable[[], Iterator[Any]]):
         self.name, self._read = f"ir_datasets:{name}", read
 
-    def into(self, pairs: Pairs) -> None:
+    def into(self, pairs: Interactions) -> None:
         for number, qrel in enumerate(self._read(), 1):
             pairs.add(Line(self.name, number), qrel.query_id, qrel.doc_id, float(qrel.relevance))
 

@@ -51,8 +51,8 @@ class Deadline:
         return seconds
 
 
-def post(request: Request, *, timeout_s: float, most_bytes: int) -> tuple[bytes, bool]:
-    """Send a request and return the answer, one byte more than `most_bytes` at most, and whether it broke off.
+def post(request: Request, *, timeout_s: float, max_bytes: int) -> tuple[bytes, bool]:
+    """Send a request and return the answer, one byte more than `max_bytes` at most, and whether it broke off.
 
     A socket's own timeout begins anew with every byte, so that a service which sends one a second is never late. Here
     each step gets what is left. Redirections are not followed: a key must not go to another host. For the same reason
@@ -62,8 +62,8 @@ def post(request: Request, *, timeout_s: float, most_bytes: int) -> tuple[bytes,
     direct = [ProxyHandler({})] if urlsplit(request.full_url).hostname in LOCAL_HOSTS else []
     opener = build_opener(_NoRedirect, _Http(deadline), _Https(deadline), *direct)
     with opener.open(request, timeout=deadline.left()) as answer:
-        read: bytes = answer.read(most_bytes + 1)
-        return read, bool(answer.length) and len(read) <= most_bytes
+        read: bytes = answer.read(max_bytes + 1)
+        return read, bool(answer.length) and len(read) <= max_bytes
 
 
 class _NoRedirect(HTTPRedirectHandler):
@@ -269,7 +269,7 @@ class JsonService:
     def _sent(self, body: bytes, timeout_s: float) -> bytes:
         request = Request(self.address, data=body, headers=self._headers(), method="POST")
         try:
-            read, broken = post(request, timeout_s=timeout_s, most_bytes=MAX_ANSWER_BYTES)
+            read, broken = post(request, timeout_s=timeout_s, max_bytes=MAX_ANSWER_BYTES)
         except HTTPError as error:
             raise self._refused(error) from None  # its cause holds the request, and so the key
         except (URLError, OSError, ValueError, OverflowError) as error:
@@ -344,7 +344,7 @@ def _from_environment(name: str) -> str:
     return value
 
 
-def backoff_s(attempt: int, pause_s: float, most_s: float, chance: random.Random, asked_s: float | None) -> float:
+def backoff_s(attempt: int, pause_s: float, max_s: float, chance: random.Random, asked_s: float | None) -> float:
     """Return how long to wait after failure number `attempt`, from 0 on: doubled each time, half of it at random.
 
     A pause that the service itself asks for is never shortened.
@@ -354,7 +354,7 @@ def backoff_s(attempt: int, pause_s: float, most_s: float, chance: random.Random
     >>> 2.0 <= backoff_s(2, 1.0, 30.0, random.Random(0), None) <= 4.0, backoff_s(0, 1.0, 30.0, random.Random(0), 7.0)
     (True, 7.0)
     """
-    pause = min(most_s, pause_s * 2.0**attempt)
+    pause = min(max_s, pause_s * 2.0**attempt)
     return max(pause * chance.uniform(0.5, 1.0), asked_s or 0.0)
 
 

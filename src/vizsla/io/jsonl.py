@@ -13,7 +13,7 @@ from vizsla.data.dataset import Dataset
 from vizsla.errors import DataError
 from vizsla.io.atomic import writing, writing_folder
 from vizsla.io.bad_lines import STRICT_READING, Reading
-from vizsla.io.builder import Parts
+from vizsla.io.builder import DatasetParts
 from vizsla.io.fields import ITEM_FIELDS, QUERY_FIELDS, Fields, item_from, query_from
 from vizsla.io.files import Line, LineFile, found
 from vizsla.io.interactions import read_clicks, read_qrels, splits_to_write, write_clicks, write_entries
@@ -87,13 +87,13 @@ def _refuse(constant: str) -> None:
 _DECODER = json.JSONDecoder(parse_constant=_refuse)
 
 
-def read_beir(folder: str | Path, *, fields: Fields = ITEM_FIELDS, how: Reading = STRICT_READING) -> Parts:
+def read_beir(folder: str | Path, *, fields: Fields = ITEM_FIELDS, how: Reading = STRICT_READING) -> DatasetParts:
     """Return the parts of a BEIR folder; `clicks.tsv`, if there, is a click log by query id."""
     folder = Path(folder)
     corpus, queries, clicks = (found(folder, name) for name in ("corpus.jsonl", "queries.jsonl", "clicks.tsv"))
     if corpus is None:
         raise DataError("there is no corpus.jsonl or corpus.jsonl.gz.", path=folder, remedy="Give a BEIR folder.")
-    return Parts(
+    return DatasetParts(
         read_items(corpus, fields=fields, how=how),
         read_queries(queries, how=how) if queries else None,
         read_clicks(clicks, how=how) if clicks else None,

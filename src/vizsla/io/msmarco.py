@@ -7,13 +7,13 @@ from pathlib import Path
 from vizsla.core.catalog import Item, Query
 from vizsla.errors import DataError
 from vizsla.io.bad_lines import STRICT_READING, Reading
-from vizsla.io.builder import Parts
+from vizsla.io.builder import DatasetParts
 from vizsla.io.files import Line, LineFile, found
 from vizsla.io.interactions import read_qrels
 from vizsla.io.records import ChainSource, LineSource, Source
 
 
-def read_msmarco(folder: str | Path, *, how: Reading = STRICT_READING) -> Parts:
+def read_msmarco(folder: str | Path, *, how: Reading = STRICT_READING) -> DatasetParts:
     """Return the parts of a folder of MS MARCO.
 
     All `queries*.tsv` are read, but for `queries.S.small.tsv` where `queries.S.tsv`, which includes it, is there too.
@@ -24,7 +24,7 @@ def read_msmarco(folder: str | Path, *, how: Reading = STRICT_READING) -> Parts:
     if collection is None:
         raise DataError("there is no collection.tsv or collection.tsv.gz.", path=folder, remedy="Give another folder.")
     judged = {name.removeprefix("qrels").strip(".") or "test": path for name, path in _tables(folder, "qrels").items()}
-    return Parts(
+    return DatasetParts(
         read_items(collection, how=how),
         _queries(folder, how=how),
         qrels={split: read_qrels(path, how=how) for split, path in judged.items()},

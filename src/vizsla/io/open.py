@@ -10,8 +10,8 @@ from vizsla.core.validation import validate_args
 from vizsla.data.dataset import Dataset
 from vizsla.errors import InputError, check_choice
 from vizsla.io import msmarco, parquet
-from vizsla.io.bad_lines import ON_ERROR, Reading, putting_aside
-from vizsla.io.builder import Parts, assemble
+from vizsla.io.bad_lines import ON_ERROR, Reading, rejected_file
+from vizsla.io.builder import DatasetParts, build_dataset
 from vizsla.io.document_readers import READERS
 from vizsla.io.documents import FolderSource, types
 from vizsla.io.duplicates import DEDUPE, DeduplicatedSource
@@ -19,7 +19,7 @@ from vizsla.io.fields import Fields
 from vizsla.io.files import StandardInput, found
 from vizsla.io.ir_datasets import is_ir_dataset, read_ir_dataset
 from vizsla.io.jsonl import read_beir
-from vizsla.io.passages import SIZE, PassageSizes
+from vizsla.io.passages import DEFAULT_WORDS, PassageSizes
 from vizsla.io.pecos import read_pecos
 from vizsla.io.readers import FORMATS, item_parts, read_entries, read_queries
 
@@ -43,7 +43,7 @@ def open_dataset(
     separator: str | None = None,
     encoding: str = "utf-8",
     click_columns: Mapping[str, str] | None = None,
-    passage_size: int = SIZE,
+    passage_size: int = DEFAULT_WORDS,
     passage_overlap: int = 0,
     passage_min: int | None = None,
     passage_unit: str | Callable[[str], int] = "words",
@@ -122,7 +122,7 @@ def open_dataset(
         if queries is not None or clicks is not None or qrels is not None:
             raise InputError("`queries`, `clicks` and `qrels` must be left out for a PECOS folder. Got at least one.")
         return read_pecos(Path(source))
-    with putting_aside(rejected, [source, queries, clicks, *_files(qrels)]) as aside:
+    with rejected_file(rejected, [source, queries, clicks, *_files(qrels)]) as aside:
         how = Reading(encoding, on_error, aside)
         sizes = PassageSizes(passage_size, passage_overlap, passage_min, passage_unit)
         notes = replace(how, on_error="skip") if lenient else how
@@ -137,7 +137,7 @@ def open_dataset(
             by_split = qrels if isinstance(qrels, Mapping) else {"test": qrels}
             judged = {split: read_entries(Path(path), grades=True, how=how) for split, path in by_split.items()}
             parts = replace(parts, qrels=judged)
-        return assemble(
+        return build_dataset(
             parts, on_error=on_error, dangling=dangling, meta=meta, keep_texts=keep_texts, columns=fields.columns
         )
 
@@ -159,7 +159,7 @@ def _parts(
     format: str | None,
     separator: str | None,
     sizes: PassageSizes,
-) -> Parts:
+) -> DatasetParts:
     path, name = Path(source), str(source)
     if name == STANDARD_INPUT:
         given = StandardInput()
@@ -171,7 +171,7 @@ def _parts(
     if path.is_dir():
         return _folder(path, fields, how, notes, sizes)
     if path.is_file() and format is None and path.suffix.lower() in READERS and not has_records(path, how):
-        return Parts(FolderSource(path, how=how, sizes=sizes))
+        return DatasetParts(FolderSource(path, how=how, sizes=sizes))
     if path.is_file():
         return item_parts(path, fields, how, format=format, separator=separator)
     if is_ir_dataset(name):
@@ -179,7 +179,7 @@ def _parts(
     raise InputError(f"`source` must be a folder, a file or an id of ir_datasets that exists. Got {name!r}.")
 
 
-def _folder(folder: Path, fields: Fields, how: Reading, notes: Reading, sizes: PassageSizes) -> Parts:
+def _folder(folder: Path, fields: Fields, how: Reading, notes: Reading, sizes: PassageSizes) -> DatasetParts:
     """Return the parts of a folder; `notes` says how its documents are read, where it holds any."""
     if found(folder, "corpus.jsonl"):
         return read_beir(folder, fields=fields, how=how)
@@ -189,7 +189,7 @@ def _folder(folder: Path, fields: Fields, how: Reading, notes: Reading, sizes: P
         return parquet.read_parquet(folder, fields=fields, how=how)
     source = FolderSource(folder, how=notes, sizes=sizes)
     if source.found.paths:
-        return Parts(source, mapping=source)
+        return DatasetParts(source, mapping=source)
     empty = not any(folder.iterdir())
     there = source.found.reasons() or "hidden files and folders only"
     got = "is empty" if empty else f"has none of them: {there}"

@@ -17,12 +17,12 @@ from vizsla.core.validation import WarningLog
 from vizsla.data.dataset import Dataset
 from vizsla.errors import DataError, MissingExtraError
 from vizsla.io.atomic import writing_folder
-from vizsla.io.bad_lines import STRICT_READING, Reading, Refusals
-from vizsla.io.builder import Parts
+from vizsla.io.bad_lines import STRICT_READING, BadLines, Reading
+from vizsla.io.builder import DatasetParts
 from vizsla.io.fields import ITEM_FIELDS, QUERY_FIELDS, Fields, item_from, query_from
 from vizsla.io.files import RECORD_SIZE_VARIABLE, Line, is_bomb, max_record_bytes
-from vizsla.io.frames import EntryColumns
-from vizsla.io.interactions import Pairs, entries_of, events_of, splits_to_write
+from vizsla.io.frames import InteractionColumns
+from vizsla.io.interactions import Interactions, entries_of, events_of, splits_to_write
 from vizsla.io.records import Record
 
 if TYPE_CHECKING:
@@ -131,7 +131,7 @@ class ParquetSource(Generic[Record]):
         self, path: str | Path, make: Callable[[dict[str, Any], Line], Record], *, how: Reading = STRICT_READING
     ):
         self.name, self._path, self._make = str(path), Path(path), make
-        self._refusals = Refusals(how, str(path), what="rows")
+        self._refusals = BadLines(how, str(path), what="rows")
         self._group: tuple[int, Any] = (-1, None)
 
     def __iter__(self) -> Iterator[Record]:
@@ -179,15 +179,15 @@ class ParquetSource(Generic[Record]):
                 yield line, record
 
 
-def read_parquet(folder: str | Path, *, fields: Fields = ITEM_FIELDS, how: Reading = STRICT_READING) -> Parts:
+def read_parquet(folder: str | Path, *, fields: Fields = ITEM_FIELDS, how: Reading = STRICT_READING) -> DatasetParts:
     """Return the parts of a folder of Parquet files."""
     folder = Path(folder)
     queries, clicks = folder / "queries.parquet", folder / "clicks.parquet"
-    return Parts(
+    return DatasetParts(
         read_items(folder / "corpus.parquet", fields=fields, how=how),
         read_queries(queries, how=how) if queries.is_file() else None,
-        ParquetEntries(clicks, how=how) if clicks.is_file() else None,
-        {path.stem: ParquetEntries(path, grades=True, how=how) for path in sorted(folder.glob("qrels/*.parquet"))},
+        ParquetInteractions(clicks, how=how) if clicks.is_file() else None,
+        {path.stem: ParquetInteractions(path, grades=True, how=how) for path in sorted(folder.glob("qrels/*.parquet"))},
     )
 
 
@@ -201,7 +201,7 @@ def read_queries(path: str | Path, *, how: Reading = STRICT_READING) -> ParquetS
     return ParquetSource(path, lambda record, line: query_from(record, line, QUERY_FIELDS), how=how)
 
 
-class ParquetEntries:
+class ParquetInteractions:
     """Clicks, or with `grades` judgments, of a Parquet file; columns are known by their names."""
 
     def __init__(
@@ -213,10 +213,10 @@ class ParquetEntries:
         columns: Mapping[str, str] | None = None,
     ):
         self.name = str(path)
-        self._path, self._refusals = Path(path), Refusals(how, str(path), what="rows")
-        self._columns = EntryColumns.of(open_parquet(self._path).schema_arrow.names, path, columns, grades=grades)
+        self._path, self._refusals = Path(path), BadLines(how, str(path), what="rows")
+        self._columns = InteractionColumns.of(open_parquet(self._path).schema_arrow.names, path, columns, grades=grades)
 
-    def into(self, pairs: Pairs) -> None:
+    def into(self, pairs: Interactions) -> None:
         """Add all rows."""
         self._refusals.begin()
         rows = rows_of(open_parquet(self._path), self._path, columns=self._columns.names)

@@ -105,18 +105,18 @@ class Passage(NamedTuple):
 
 
 UNITS = ("words", "characters")
-SIZE = 200
+DEFAULT_WORDS = 200
 """Words of a passage at most, unless told otherwise: about what a search engine quotes from."""
-SMALL = 20
+SMALL_PASSAGE_RATIO = 20
 """A passage with less than this part of the size is small, unless told otherwise."""
-LONGEST_WORD = 100
+MAX_WORD_CHARS = 100
 """Characters; a longer run without a space counts as several words."""
 
 # Scripts without spaces: a word has up to four letters in Thai, Lao, Tibetan, Burmese and Khmer, and one elsewhere.
 _SHORT = "\u0e00-\u0fff\u1000-\u109f\u1780-\u17ff"
 _SINGLE = "\u2e80-\ua4cf\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff"
 _UNSPACED = re.compile(f"[{_SHORT}{_SINGLE}]")
-_WORD = re.compile(rf"[{_SINGLE}]|[{_SHORT}]{{1,4}}|[^\s{_SHORT}{_SINGLE}]{{1,{LONGEST_WORD}}}")
+_WORD = re.compile(rf"[{_SINGLE}]|[{_SHORT}]{{1,4}}|[^\s{_SHORT}{_SINGLE}]{{1,{MAX_WORD_CHARS}}}")
 _PARAGRAPH_END = re.compile(r"\n[^\S\n]*\n\s*")
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+|(?<=[。！？｡])\s*|\n\s*")
 
@@ -138,7 +138,7 @@ class PassageSizes:
         What is counted. A function returns the number of tokens of a word, such as an encoder's.
     """
 
-    size: int = SIZE
+    size: int = DEFAULT_WORDS
     overlap: int = 0
     minimum: int | None = None
     unit: str | Callable[[str], int] = "words"
@@ -157,7 +157,7 @@ class PassageSizes:
     @property
     def least(self) -> int:
         """How many units a passage has at least, where it can be joined."""
-        return self.size // SMALL if self.minimum is None else self.minimum
+        return self.size // SMALL_PASSAGE_RATIO if self.minimum is None else self.minimum
 
 
 DEFAULT_SIZES = PassageSizes()
@@ -175,7 +175,7 @@ class _Measure:
     def _is_plain(self) -> bool:
         """Whether the words are those of `str.split`."""
         spaced = self.text.isascii() or _UNSPACED.search(self.text) is None
-        return spaced and max(map(len, self.text.split()), default=0) <= LONGEST_WORD
+        return spaced and max(map(len, self.text.split()), default=0) <= MAX_WORD_CHARS
 
     def count(self, start: int, end: int) -> int:
         """Return how many units a span has."""
@@ -265,7 +265,7 @@ def _overlap_start(measure: _Measure, before: int, start: int) -> int:
     """Return where the last `overlap` units before a position begin."""
     characters, wanted, used = measure.sizes.unit == "characters", start, 0
     overlap = measure.sizes.overlap
-    window = max(before - (overlap + 1) * (1 if characters else LONGEST_WORD), 0)
+    window = max(before - (overlap + 1) * (1 if characters else MAX_WORD_CHARS), 0)
     for begin, _, count in reversed(list(measure.words(window, before))):
         used = start - begin if characters else used + count
         if used > overlap:

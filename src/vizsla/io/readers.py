@@ -9,11 +9,11 @@ from vizsla.core.catalog import Query
 from vizsla.core.validation import WarningLog
 from vizsla.errors import DataError, InputError
 from vizsla.io import jsonl, msmarco, parquet
-from vizsla.io.bad_lines import STRICT_READING, Reading, putting_aside
-from vizsla.io.builder import Parts
+from vizsla.io.bad_lines import STRICT_READING, Reading, rejected_file
+from vizsla.io.builder import DatasetParts
 from vizsla.io.fields import QUERY_FIELDS, Fields, sniff
 from vizsla.io.files import LineFile
-from vizsla.io.interactions import Entries, Pairs, read_clicks, read_qrels
+from vizsla.io.interactions import Interactions, InteractionSource, read_clicks, read_qrels
 from vizsla.io.records import Source
 from vizsla.io.tables import TableSource, item_maker, query_maker
 from vizsla.io.trec import read_topics
@@ -38,10 +38,10 @@ def read_queries(path: Path, *, how: Reading = STRICT_READING) -> Source[Query]:
 
 def read_entries(
     path: Path, *, grades: bool = False, how: Reading = STRICT_READING, columns: Mapping[str, str] | None = None
-) -> Entries:
+) -> InteractionSource:
     """Read clicks, or judgments with `grades`: text columns or Parquet."""
     if path.suffix == ".parquet":
-        return parquet.ParquetEntries(path, grades=grades, how=how, columns=columns)
+        return parquet.ParquetInteractions(path, grades=grades, how=how, columns=columns)
     return read_qrels(path, how=how) if grades else read_clicks(path, how=how, columns=columns)
 
 
@@ -69,7 +69,7 @@ def read_click_texts(
     encoding, on_error, click_columns, rejected
         As in `open_dataset`.
     """
-    with putting_aside(rejected, [path, queries]) as aside:
+    with rejected_file(rejected, [path, queries]) as aside:
         how = Reading(encoding, on_error, aside)
         rows = _triples(read_entries(Path(path), how=how, columns=click_columns))
         if queries is None:
@@ -81,8 +81,8 @@ def read_click_texts(
     return [(texts[row[0]], *row[1:]) for row in rows]
 
 
-def _triples(entries: Entries) -> list[Triple]:
-    pairs, tally = Pairs(None, None, dangling="warn"), WarningLog()
+def _triples(entries: InteractionSource) -> list[Triple]:
+    pairs, tally = Interactions(None, None, dangling="warn"), WarningLog()
     entries.into(pairs)
     entries.report(tally)
     tally.emit()
@@ -97,21 +97,21 @@ FORMATS = ("csv", "tsv", "jsonl", "parquet")
 
 def item_parts(
     path: Path, fields: Fields, how: Reading, *, format: str | None = None, separator: str | None = None
-) -> Parts:
+) -> DatasetParts:
     """Return the items of a file; for a table whose columns were told by their names, say so too."""
     kind = format or sniff(path, encoding=how.encoding)
     if kind == "jsonl":
-        return Parts(jsonl.read_items(path, fields=fields, how=how))
+        return DatasetParts(jsonl.read_items(path, fields=fields, how=how))
     if kind == "parquet":
-        return Parts(parquet.read_items(path, fields=fields, how=how))
+        return DatasetParts(parquet.read_items(path, fields=fields, how=how))
     if kind == "csv" or (kind == "tsv" and (separator or fields.given or _is_headed(path, fields, how))):
         file = LineFile(path, encoding=how.encoding)
         table = TableSource(
             file, item_maker, fields=fields, how=how, separator=separator or ("\t" if kind == "tsv" else None)
         )
-        return Parts(table, mapping=f"{file.name}: {table.head}")
+        return DatasetParts(table, mapping=f"{file.name}: {table.head}")
     if kind == "tsv":
-        return Parts(msmarco.read_items(path, how=how))
+        return DatasetParts(msmarco.read_items(path, how=how))
     raise InputError(
         f"`source` must be a file of items: CSV, JSONL, TSV or Parquet. Got {path}, which looks like none: pass "
         "`format`, or name it by what it is."

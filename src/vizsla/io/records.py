@@ -18,7 +18,7 @@ from vizsla.core.validation import WarningLog
 from vizsla.data.metadata import ItemMetadata
 from vizsla.data.metadata_join import selected
 from vizsla.errors import DataError
-from vizsla.io.bad_lines import STRICT_READING, Reading, Refusals
+from vizsla.io.bad_lines import STRICT_READING, BadLines, Reading
 from vizsla.io.files import Line, LineFile, max_record_bytes
 
 Record = TypeVar("Record", bound=Item | Query)
@@ -151,7 +151,7 @@ class LineSource(Generic[Record]):
 
     def __init__(self, file: LineFile, parse: Callable[[Line], Record], *, how: Reading = STRICT_READING):
         self.name, self._file, self._parse, self._skips = file.name, file, parse, how.skips
-        self._blank, self._refusals = 0, Refusals(how, file.name)
+        self._blank, self._refusals = 0, BadLines(how, file.name)
 
     def __iter__(self) -> Iterator[Record]:
         return (record for _, record in self._walk())
@@ -193,13 +193,13 @@ class LineSource(Generic[Record]):
         self._blank = blank
 
 
-class Packed(Generic[Record]):
+class JsonBuffer(Generic[Record]):
     """All records as JSON bytes in one buffer: far smaller than a list of objects.
 
     Examples
     --------
     >>> from vizsla.core.catalog import Item
-    >>> Packed([Item("d1", "a fig"), Item("d2", "a pear")])[1]
+    >>> JsonBuffer([Item("d1", "a fig"), Item("d2", "a pear")])[1]
     Item(id='d2', text='a pear', title='', metadata={})
     """
 
@@ -289,8 +289,8 @@ class Records(Generic[Record]):
         return f"Records({len(self)} in {self._source.name})"
 
     @cached_property
-    def _packed(self) -> Packed[Record]:
-        return Packed(self)
+    def _packed(self) -> JsonBuffer[Record]:
+        return JsonBuffer(self)
 
 
 def scan(
@@ -308,7 +308,7 @@ def scan(
     ----------
     source : Source
         What to read.
-    tally : Tally
+    tally : WarningLog
         Receives the counts.
     what : {"item", "query"}
         For messages.

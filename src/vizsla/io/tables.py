@@ -19,7 +19,7 @@ from vizsla._internal.lazy import cached_property
 from vizsla.core.catalog import NO_METADATA, Item, Query
 from vizsla.core.validation import WarningLog
 from vizsla.errors import DataError
-from vizsla.io.bad_lines import STRICT_READING, Reading, Refusals
+from vizsla.io.bad_lines import STRICT_READING, BadLines, Reading
 from vizsla.io.fields import ITEM_FIELDS, Fields
 from vizsla.io.files import Block, Line, LineFile, Refuse, max_record_bytes
 from vizsla.io.records import Record
@@ -395,7 +395,7 @@ class TableSource(Generic[Record]):
         separator: str | None = None,
     ):
         self.name, self._file, self._how = file.name, file, how
-        self._refusals, self._blank = Refusals(how, file.name), 0
+        self._refusals, self._blank = BadLines(how, file.name), 0
         first = next((line for line in file if line.text.strip()), None)
         if first is None:
             raise DataError("there are no items.", path=file.name, remedy="Give at least one.")

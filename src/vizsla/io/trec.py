@@ -15,7 +15,7 @@ from vizsla.core.validation import WarningLog, check_unicode
 from vizsla.data.dataset import Dataset
 from vizsla.errors import DataError
 from vizsla.io.atomic import writing
-from vizsla.io.bad_lines import STRICT_READING, Reading, Refusals
+from vizsla.io.bad_lines import STRICT_READING, BadLines, Reading
 from vizsla.io.files import Line, LineFile
 from vizsla.io.records import ListSource
 
@@ -102,7 +102,7 @@ def read_answers(
     What cannot be read, an item that a query has before, and one that is not in the catalog raise, or are left out.
     """
     answers: dict[str, dict[str, float]] = {}
-    refusals = Refusals(how, str(path))
+    refusals = BadLines(how, str(path))
     file = LineFile(path, encoding=how.encoding)
     for line in file.lines(refusals.add) if how.skips else file:
         try:

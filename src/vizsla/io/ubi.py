@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from vizsla.core.validation import as_path
 from vizsla.errors import DataError, InputError
 from vizsla.io.atomic import writing
-from vizsla.io.interactions import moment_of
+from vizsla.io.interactions import timestamp_of
 
 CHOICES = {
     "click": 1.0,
@@ -77,7 +77,7 @@ def click_of(event: Mapping[str, Any], text_of: Callable[[str], str | None]) -> 
         )
     place = position.get("ordinal") if isinstance(position, Mapping) else None
     moment = event.get("timestamp")
-    time = None if moment is None else moment_of(str(moment))
+    time = None if moment is None else timestamp_of(str(moment))
     if moment is not None and time is None:
         raise InputError(f"`timestamp` must be ISO 8601 or seconds since 1970. Got {moment!r:.60}.")
     whole = isinstance(place, int) and not isinstance(place, bool) and place > 0

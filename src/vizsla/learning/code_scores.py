@@ -21,20 +21,20 @@ class QueryTables(NamedTuple):
         As the base encoder gives them.
     adapted : float32 array, queries × dimensions
         Times the adapter.
-    turned : float32 array, queries × (parts · width)
+    rotated : float32 array, queries × (subspaces · width)
         Turned by the rotation.
-    tables : float32 array, parts × queries × centroids
+    tables : float32 array, subspaces × queries × centroids
         A query's inner products with a part's centroids.
     """
 
     rows: Float32Array
     adapted: Float32Array
-    turned: Float32Array
+    rotated: Float32Array
     tables: Float32Array
 
     def head(self, count: int) -> QueryTables:
         """Return the first queries."""
-        return QueryTables(self.rows[:count], self.adapted[:count], self.turned[:count], self.tables[:, :count])
+        return QueryTables(self.rows[:count], self.adapted[:count], self.rotated[:count], self.tables[:, :count])
 
 
 class CodeScores:
@@ -45,11 +45,11 @@ class CodeScores:
 
     Parameters
     ----------
-    codes : uint8 array, items × parts
+    codes : uint8 array, items × subspaces
         One code a part.
-    centroids : float32 array, parts × centroids × width
+    centroids : float32 array, subspaces × centroids × width
         Changed in place by who trains them.
-    rotation : float32 array, (parts · width) × dim, optional
+    rotation : float32 array, (subspaces · width) × dim, optional
         Turns adapted queries; without one they are filled up with zeros.
     dim : int
         The length of a query's vector.
@@ -74,14 +74,14 @@ class CodeScores:
         stored: NDArray[np.uint8] | None = None,
     ):
         if codes.ndim != 2 or centroids.ndim != 3 or codes.shape[1] != len(centroids):
-            raise InputError(f"`codes` must have a column for each of {len(centroids)} parts. Got {codes.shape}.")
+            raise InputError(f"`codes` must have a column for each of {len(centroids)} subspaces. Got {codes.shape}.")
         if len(codes) and int(codes.max()) >= centroids.shape[1]:
             raise InputError(f"Every code must be below {centroids.shape[1]}. Got {int(codes.max())}.")
         # A row a part: a part's codes are looked up together.
         self.codes: NDArray[np.uint8] = np.ascontiguousarray(codes.T)
         self.centroids, self.rotation = np.array(centroids, np.float32), rotation
         self.adapter: Float32Array = np.eye(dim, dtype=np.float32)
-        self.parts, self.width, self.dim = len(centroids), centroids.shape[2], dim
+        self.subspaces, self.width, self.dim = len(centroids), centroids.shape[2], dim
         self.stored = stored
 
     @classmethod
@@ -101,15 +101,15 @@ class CodeScores:
     def asked(self, rows: Float32Array) -> QueryTables:
         """Adapt and turn queries, and make their tables."""
         adapted = np.matmul(rows, self.adapter.T)
-        turned = self._turned(adapted)
-        return QueryTables(rows, adapted, turned, np.matmul(self._pieces(turned), self.centroids.transpose(0, 2, 1)))
+        rotated = self._rotated(adapted)
+        return QueryTables(rows, adapted, rotated, np.matmul(self._pieces(rotated), self.centroids.transpose(0, 2, 1)))
 
     def of(self, asked: QueryTables, items: Int32Array) -> Float32Array:
         """Return the scores of these items, queries × items."""
         count = self.centroids.shape[1]
         places = (np.arange(len(items)) * count)[:, None]
         scores = np.zeros(items.shape, np.float32)
-        for part in range(self.parts):
+        for part in range(self.subspaces):
             scores += asked.tables[part].reshape(-1)[places + self.codes[part][items]]
         return scores
 
@@ -128,16 +128,16 @@ class CodeScores:
         return by_centroid, np.asarray(by_adapted @ self.adapter)
 
     def decoded(self, first: int, last: int) -> Float32Array:
-        """Return what the codes of some items stand for, in the turned dimensions."""
-        starts = np.arange(self.parts) * self.centroids.shape[1]
+        """Return what the codes of some items stand for, in the rotated dimensions."""
+        starts = np.arange(self.subspaces) * self.centroids.shape[1]
         places = self.codes[:, first:last].T + starts
         rows: Float32Array = self.centroids.reshape(-1, self.width).take(places, axis=0).reshape(last - first, -1)
         return rows
 
-    def _turned(self, adapted: Float32Array) -> Float32Array:
+    def _rotated(self, adapted: Float32Array) -> Float32Array:
         if self.rotation is not None:
             return np.asarray(adapted @ self.rotation.T)
-        wide = np.zeros((len(adapted), self.parts * self.width), np.float32)
+        wide = np.zeros((len(adapted), self.subspaces * self.width), np.float32)
         wide[:, : self.dim] = adapted
         return wide
 
@@ -145,22 +145,22 @@ class CodeScores:
         self, asked: QueryTables, items: Int32Array, by_score: NDArray[np.float64]
     ) -> tuple[Float32Array, Float32Array]:
         by_table = self._by_table(items, by_score)
-        by_centroid = np.matmul(by_table.transpose(0, 2, 1), self._pieces(asked.turned))
+        by_centroid = np.matmul(by_table.transpose(0, 2, 1), self._pieces(asked.rotated))
         return by_centroid, self._by_adapted(by_table)
 
     def _by_adapted(self, by_table: Float32Array) -> Float32Array:
         by_turned = np.matmul(by_table, self.centroids).transpose(1, 0, 2).reshape(by_table.shape[1], -1)
         return np.asarray(by_turned[:, : self.dim] if self.rotation is None else by_turned @ self.rotation)
 
-    def _pieces(self, turned: Float32Array) -> Float32Array:
-        return turned.reshape(len(turned), self.parts, self.width).transpose(1, 0, 2)
+    def _pieces(self, rotated: Float32Array) -> Float32Array:
+        return rotated.reshape(len(rotated), self.subspaces, self.width).transpose(1, 0, 2)
 
     def _by_table(self, items: Int32Array, by_score: NDArray[np.float64]) -> Float32Array:
-        """Add up the derivatives of all items that share a code: parts × queries × centroids."""
+        """Add up the derivatives of all items that share a code: subspaces × queries × centroids."""
         queries, count = len(items), self.centroids.shape[1]
         places, weights = (np.arange(queries) * count)[:, None], by_score.reshape(-1)
-        sums = np.empty((self.parts, queries, count), np.float32)
-        for part in range(self.parts):
+        sums = np.empty((self.subspaces, queries, count), np.float32)
+        for part in range(self.subspaces):
             at = (places + self.codes[part][items]).reshape(-1)
             sums[part] = np.bincount(at, weights, minlength=queries * count).reshape(queries, count)
         return sums

@@ -104,7 +104,7 @@ class Training(ABC):
     Parameters
     ----------
     settings : object
-        With `seed`, `epochs`, `batch` and perhaps `most_steps`.
+        With `seed`, `epochs`, `batch` and perhaps `max_steps`.
     examples : int
         How many examples an epoch goes through.
     """
@@ -123,7 +123,7 @@ class Training(ABC):
     def steps(self) -> int:
         """How many steps the schedule plans for."""
         planned = int(self.settings.epochs * self.steps_per_epoch)
-        return min(planned, getattr(self.settings, "most_steps", None) or planned)
+        return min(planned, getattr(self.settings, "max_steps", None) or planned)
 
     def epoch(self) -> Iterator[float]:
         """Take the steps that are left of the epoch under way, or those of the next; yield each one's loss."""

@@ -16,7 +16,7 @@ NUMBERS_PER_BLOCK = 1 << 23
 """Numbers decoded at once, at most: what bounds the memory, never the answer."""
 
 
-def live_search(scores: CodeScores, asked: QueryTables, k: int, *, but: Int32Array) -> Int32Array:
+def mine_hard_negatives(scores: CodeScores, asked: QueryTables, k: int, *, but: Int32Array) -> Int32Array:
     """Return the `k` best items of every query, best first, leaving out some.
 
     Codes are scanned with the centroids as they are, or decoded and multiplied a block at a time, whichever is less
@@ -33,7 +33,7 @@ def live_search(scores: CodeScores, asked: QueryTables, k: int, *, but: Int32Arr
     but : int32 array, queries × items
         What to leave out, such as relevant items; -1 is padding.
     """
-    if scores.stored is not None and scores.parts * DIMENSIONS_PER_SCANNED_CODE <= scores.dim:
+    if scores.stored is not None and scores.subspaces * DIMENSIONS_PER_SCANNED_CODE <= scores.dim:
         return _scanned(scores, scores.stored, asked, k, but)
     return _multiplied(scores, asked, k, but)
 
@@ -42,7 +42,7 @@ def _scanned(scores: CodeScores, stored: NDArray[np.uint8], asked: QueryTables, 
     """Search natively for as many more as may have to be left out."""
     centroids = np.ascontiguousarray(scores.centroids.transpose(0, 2, 1))
     most = min(k + but.shape[1], scores.items)
-    arrays = np.ascontiguousarray(asked.turned), None, centroids, stored, scores.items
+    arrays = np.ascontiguousarray(asked.rotated), None, centroids, stored, scores.items
     _, found, _, _ = _native.pq_search(*arrays, most, None, 1)
     items = np.frombuffer(found, np.int32).reshape(len(but), most)
     out = np.zeros(items.shape, np.bool_)
@@ -53,11 +53,11 @@ def _scanned(scores: CodeScores, stored: NDArray[np.uint8], asked: QueryTables, 
 
 
 def _multiplied(scores: CodeScores, asked: QueryTables, k: int, but: Int32Array) -> Int32Array:
-    block = max(k + but.shape[1], NUMBERS_PER_BLOCK // max(1, scores.parts * scores.width))
+    block = max(k + but.shape[1], NUMBERS_PER_BLOCK // max(1, scores.subspaces * scores.width))
     best: list[tuple[Int32Array, NDArray[np.float32]]] = []
     for first in range(0, scores.items, block):
         last = min(first + block, scores.items)
-        found = asked.turned @ scores.decoded(first, last).T
+        found = asked.rotated @ scores.decoded(first, last).T
         rows, columns = np.nonzero((but >= first) & (but < last))
         found[rows, but[rows, columns] - first] = -np.inf
         best.append(_top(found, min(k, last - first), first))
@@ -72,7 +72,7 @@ def _top(found: NDArray[np.float32], k: int, first: int) -> tuple[Int32Array, ND
     return (chosen + first).astype(np.int32), np.take_along_axis(found, chosen, axis=1)
 
 
-class ImaginedQueries:
+class SyntheticQueries:
     """Queries for items that nobody asked for: where a query lies, seen from its item, is much alike everywhere.
 
     Every item may be drawn, clicked or not, so that training on clicks does not forget those without.
@@ -83,14 +83,14 @@ class ImaginedQueries:
         The items, uncompressed or as far as they are kept.
     rows : float32 array, queries × dimensions
         Queries' vectors, of length 1.
-    relevant : Relevant
+    relevant : Positives
         What was clicked for them.
 
     Examples
     --------
     >>> vectors, rows = np.eye(2, dtype=np.float32), np.array([[0.8, 0.6]], np.float32)
     >>> clicks = Positives(np.array([[0]], np.int32), np.ones((1, 1), np.float32))
-    >>> drawn, items = ImaginedQueries(vectors, rows, clicks).draw(1, np.random.default_rng(3))
+    >>> drawn, items = SyntheticQueries(vectors, rows, clicks).draw(1, np.random.default_rng(3))
     >>> items.tolist(), [round(float(number), 2) for number in drawn[0]]
     ([1], [-0.12, 0.99])
     """

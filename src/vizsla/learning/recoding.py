@@ -15,38 +15,38 @@ PAIRS_PER_BLOCK = 8192
 """Pairs that are looked at together, or one item's: what they take fits into memory that is used again."""
 
 
-class Seen(NamedTuple):
+class CodeGradients(NamedTuple):
     """What a loss says about the scores of some queries and items, pair by pair.
 
     Attributes
     ----------
-    turned : float32 array, queries × (parts · width)
-        The queries as they meet the centroids: adapted and turned.
+    rotated : float32 array, queries × (parts · width)
+        The queries as they meet the centroids: adapted and rotated.
     queries, items : int arrays
-        A row of `turned`, and an item, for each pair.
+        A row of `rotated`, and an item, for each pair.
     slopes, curvatures : float32 arrays
         The loss's first and second derivative by each pair's score; no curvature is below 0.
     """
 
-    turned: Float32Array
+    rotated: Float32Array
     queries: Int64Array
     items: Int64Array
     slopes: Float32Array
     curvatures: Float32Array
 
     @classmethod
-    def joined(cls, parts: Sequence[Seen]) -> Self:
+    def joined(cls, parts: Sequence[CodeGradients]) -> Self:
         """Put what several batches of queries saw together."""
-        starts = np.cumsum([0, *(len(part.turned) for part in parts[:-1])])
+        starts = np.cumsum([0, *(len(part.rotated) for part in parts[:-1])])
         queries = [part.queries + start for part, start in zip(parts, starts, strict=True)]
-        turned, _, items, slopes, curvatures = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
-        return cls(turned, np.concatenate(queries), items, slopes, curvatures)
+        rotated, _, items, slopes, curvatures = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+        return cls(rotated, np.concatenate(queries), items, slopes, curvatures)
 
 
 def recoded(
     centroids: Float32Array,
     codes: Uint8Array,
-    seen: Seen,
+    seen: CodeGradients,
     *,
     damping: float = 1.0,
     allowed: NDArray[np.bool_] | None = None,
@@ -63,7 +63,7 @@ def recoded(
         What codes stand for.
     codes : uint8 array, items × parts
         The codes so far.
-    seen : Seen
+    seen : CodeGradients
         The loss's derivatives by the scores of pairs.
     damping : float
         How much S counts, in an item's mean sum of curvatures: more leaves more codes as they are.
@@ -74,7 +74,7 @@ def recoded(
     --------
     >>> centroids, codes = np.array([[[0.0], [1.0], [9.0]]], np.float32), np.zeros((2, 1), np.uint8)
     >>> once, item = np.ones(1, np.float32), np.array([1])
-    >>> liked = Seen(np.ones((1, 1), np.float32), np.array([0]), item, -once, once)
+    >>> liked = CodeGradients(np.ones((1, 1), np.float32), np.array([0]), item, -once, once)
     >>> recoded(centroids, codes, liked, damping=0.1).tolist()
     [[0], [1]]
     """
@@ -83,11 +83,11 @@ def recoded(
         return codes
     order = np.argsort(seen.items, kind="stable")
     items, starts = np.unique(seen.items[order], return_index=True)
-    unseen = (damping * float(seen.curvatures.sum()) / len(items) / len(seen.turned)) * (seen.turned.T @ seen.turned)
+    unseen = (damping * float(seen.curvatures.sum()) / len(items) / len(seen.rotated)) * (seen.rotated.T @ seen.rotated)
     barred = np.zeros(centroids.shape[:2], np.float32) if allowed is None else np.where(allowed, 0, np.inf)
     bounds = np.append(starts, len(order))
     unseen = unseen.astype(np.float32)
-    choices = [_Choice(each, part, seen.turned, unseen, barred[part]) for part, each in enumerate(centroids)]
+    choices = [_Choice(each, part, seen.rotated, unseen, barred[part]) for part, each in enumerate(centroids)]
     for first, last in _blocks(bounds):
         pairs = order[bounds[first] : bounds[last]]
         some = _Some(seen, pairs, bounds[first : last + 1] - bounds[first], codes[items[first:last]])
@@ -110,11 +110,11 @@ class _Choice:
     """The centroids of one sub-space, the queries there, and what it costs to move: by S, and where it is barred."""
 
     def __init__(
-        self, centroids: Float32Array, part: int, turned: Float32Array, unseen: Float32Array, barred: Float32Array
+        self, centroids: Float32Array, part: int, rotated: Float32Array, unseen: Float32Array, barred: Float32Array
     ):
         self.centroids, self.part, self.barred = centroids, part, barred
         self.here = slice(part * centroids.shape[1], (part + 1) * centroids.shape[1])
-        self.turned = np.ascontiguousarray(turned[:, self.here])
+        self.rotated = np.ascontiguousarray(rotated[:, self.here])
         self.unseen, self.across = unseen[self.here, self.here], np.ascontiguousarray(unseen[:, self.here])
         # A curvature is symmetric: what lies above its diagonal counts twice.
         self.above = np.triu_indices(centroids.shape[1])
@@ -133,16 +133,16 @@ class _Choice:
 class _Some:
     """Some items while their codes change: pairs lie item by item, and slopes follow what was changed."""
 
-    def __init__(self, seen: Seen, pairs: Int64Array, bounds: Int64Array, codes: Uint8Array):
+    def __init__(self, seen: CodeGradients, pairs: Int64Array, bounds: Int64Array, codes: Uint8Array):
         self.codes, self.bounds = codes, bounds.tolist()
         self.queries, self.curvatures = seen.queries[pairs], seen.curvatures[pairs]
         self.slopes = seen.slopes[pairs].copy()
         self.owners = row_numbers(bounds)
-        self.moved = np.zeros((len(codes), seen.turned.shape[1]), np.float32)
+        self.moved = np.zeros((len(codes), seen.rotated.shape[1]), np.float32)
 
     def recode(self, choice: _Choice) -> None:
         """Choose the codes of one sub-space."""
-        rows, codes = choice.turned[self.queries], self.codes[:, choice.part]
+        rows, codes = choice.rotated[self.queries], self.codes[:, choice.part]
         slopes, curvatures = self._derivatives(rows)
         slopes += self.moved @ choice.across
         curvatures += choice.unseen

@@ -13,7 +13,7 @@ from vizsla.core.sparse import row_numbers
 from vizsla.core.validation import WarningLog, check_seed, generator
 from vizsla.data.dataset import ClickEvents, Dataset, SplitReport
 from vizsla.errors import InputError, check_range
-from vizsla.io.interactions import moment_of
+from vizsla.io.interactions import timestamp_of
 from vizsla.learning.clicks import ClickLog
 from vizsla.learning.query_mix import COLD, QUERY_KINDS, REPEATED, WARM, Mix, TextLog, predicted_mix, select_entries
 from vizsla.typing import BoolArray, Int64Array
@@ -399,7 +399,7 @@ def timed(dataset: Dataset) -> ClickEvents:
 
 def _moment(events: ClickEvents, held_out: float, after: str | float | None) -> float:
     if after is not None:
-        moment = moment_of(str(after))
+        moment = timestamp_of(str(after))
         if moment is None:
             raise InputError(f"`after` must be a time, such as 2024-05-01. Got {after!r}.")
         return moment

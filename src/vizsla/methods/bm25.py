@@ -28,15 +28,15 @@ from vizsla.io.frames import plain_items
 from vizsla.learning.clicks import ClickLog
 from vizsla.learning.selection import Choice
 from vizsla.methods.bm25_fields import (
-    DEPTH,
-    HALF,
+    HALF_COUNT,
     MAX_QUERIES,
+    MEASURED_DEPTH,
     Field,
     FieldPostings,
     FieldRows,
     choose_fields,
+    describe_fields,
     read_fields,
-    said,
     too_few_clicks,
 )
 from vizsla.methods.bm25_mixed import OWN_LANGUAGE, MixedWords, QueryWords
@@ -322,7 +322,7 @@ class Bm25(RowSpaceRetriever):
         text = queries.texts[0]
         what = f"bm25 {self.weighting.variant}, the sum over the query's words"
         if self.fields:
-            what += f" in {said(self.fields)}"
+            what += f" in {describe_fields(self.fields)}"
         if isinstance(self.encoder, MixedWords):
             query = self.encoder.read([text])[0]
             if (language := self._language_of(query)) is not None:
@@ -381,7 +381,7 @@ class Bm25(RowSpaceRetriever):
             part = known.shares(self.fields, posting[0], item, counted.means[place])
             given += weight * posting[1] * part
         parts = [
-            Explanation(float(each), f"{field.name}: {known.lengths[item, at] * HALF:g} words long")
+            Explanation(float(each), f"{field.name}: {known.lengths[item, at] * HALF_COUNT:g} words long")
             for at, (field, each) in enumerate(zip(self.fields, given.tolist(), strict=True))
             if each
         ]
@@ -502,7 +502,7 @@ def _chosen_fields(
     def measured(fields: tuple[Field, ...]) -> Float64Array:
         kept = rows if len(fields) == len(names) else rows.only([names.index(field.name) for field in fields])
         trial = kind._of_field_rows(ids, words, kept, replace(weighting, fields=fields))
-        return sample.reciprocal_ranks(trial.search_encoded(trial.encode(sample.texts), DEPTH))
+        return sample.reciprocal_ranks(trial.search_encoded(trial.encode(sample.texts), MEASURED_DEPTH))
 
     fields, choice = choose_fields(weighting.fields, measured)
     return replace(weighting, fields=fields), choice

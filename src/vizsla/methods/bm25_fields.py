@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from vizsla.artifacts.reader import ArtifactReader
     from vizsla.artifacts.writer import ArtifactWriter
 
-HALF = 0.5
+HALF_COUNT = 0.5
 """Counts and lengths are whole numbers of halves: an English word counts by half as its root."""
 
 
@@ -41,7 +41,7 @@ def field_scales(field: Field, lengths: NDArray[Any], means: Float64Array) -> Fl
     >>> field_scales(Field("title", 3.0, 0.5), np.uint32([2, 4]), np.array([2.0, 2.0])).tolist()
     [4.0, 3.0]
     """
-    relative = lengths * HALF / np.where(means, means, 1.0)
+    relative = lengths * HALF_COUNT / np.where(means, means, 1.0)
     divisor = 1 - field.b + field.b * relative
     return np.where(divisor > 0, field.weight / np.where(divisor > 0, divisor, 1.0), 0.0)
 
@@ -52,7 +52,7 @@ def field_frequencies(
     """Return the frequency of each word: what its occurrences in each field give, added in the order of the fields."""
     total = np.zeros(len(counts))
     for place, scale in zip(range(len(fields)), scales, strict=True):
-        total += counts[:, place] * HALF * scale
+        total += counts[:, place] * HALF_COUNT * scale
     return total.astype(np.float32)
 
 
@@ -86,7 +86,7 @@ class FieldCounts:
         """Count items by the lengths of their fields, in halves; `places` has the language of each, or is empty."""
         rows = places if len(places) else np.zeros(len(lengths), np.int32)
         found = [np.bincount(rows, column > 0, languages) for column in lengths.T]
-        sums = [np.bincount(rows, column * HALF, languages) for column in lengths.T]
+        sums = [np.bincount(rows, column * HALF_COUNT, languages) for column in lengths.T]
         return cls(names, np.stack(found, axis=1).astype(np.int64), np.stack(sums, axis=1))
 
     @property
@@ -145,7 +145,7 @@ class FieldRows:
         offsets, terms, flat = _native.join_fields(rows.offsets, rows.columns, rows.values, rows.width, fields)
         counts = flat.reshape(-1, fields)
         lengths = np.rint(2 * _native.row_sums(rows.offsets, rows.values)).astype(np.uint32).reshape(-1, fields)
-        together = (counts.sum(axis=1) * HALF).astype(np.float32)
+        together = (counts.sum(axis=1) * HALF_COUNT).astype(np.float32)
         return cls(SparseRows(offsets, terms, together, rows.width), counts, lengths, places)
 
     def weighed(self, fields: Sequence[Field], known: FieldCounts) -> SparseRows:
@@ -161,7 +161,7 @@ class FieldRows:
         counts = self.counts[:, list(fields)]
         held = counts.any(axis=1)
         offsets = np.concatenate([[0], np.cumsum(held)]).astype(np.int64)[self.rows.offsets]
-        together = (counts[held].sum(axis=1) * HALF).astype(np.float32)
+        together = (counts[held].sum(axis=1) * HALF_COUNT).astype(np.float32)
         rows = SparseRows(offsets, self.rows.columns[held], together, self.rows.width)
         return FieldRows(rows, counts[held], self.lengths[:, list(fields)], self.places)
 
@@ -202,7 +202,7 @@ class FieldPostings:
 
     def shares(self, fields: Sequence[Field], posting: int, item: int, means: Float64Array) -> Float64Array:
         """Return which part of a posting's frequency each field gives; they add up to 1."""
-        lengths, counts = self.lengths[item : item + 1], self.counts[posting].astype(np.float64) * HALF
+        lengths, counts = self.lengths[item : item + 1], self.counts[posting].astype(np.float64) * HALF_COUNT
         scales = [field_scales(field, lengths[:, at], means[at : at + 1])[0] for at, field in enumerate(fields)]
         given = counts * np.array(scales)
         return np.asarray(given / given.sum(), np.float64)
@@ -224,15 +224,15 @@ class FieldPostings:
         return cls(counts, lengths)
 
 
-WEIGHTS = (0.0, 0.25, 0.5, 1.0, 2.0, 3.0, 5.0, 8.0)
+TRIED_WEIGHTS = (0.0, 0.25, 0.5, 1.0, 2.0, 3.0, 5.0, 8.0)
 """Weights of a field that are tried; one that is best with 0 is left out."""
-NORMS = (0.0, 0.25, 0.5, 0.75, 1.0)
+TRIED_B = (0.0, 0.25, 0.5, 0.75, 1.0)
 """Values of `b` that are tried for a field."""
 MAX_QUERIES = 4000
 MAX_ROUNDS = 4
-DEPTH = 10
+MEASURED_DEPTH = 10
 MEASURE = "MRR@10"
-STARTS = (1.0, 3.0)
+STARTING_WEIGHTS = (1.0, 3.0)
 """Weights of the first field to begin with, beside 1 for the others; the better one is taken."""
 
 Measured = Callable[[tuple[Field, ...]], Float64Array]
@@ -257,11 +257,11 @@ def choose_fields(fields: Sequence[Field], measured: Measured) -> tuple[tuple[Fi
             tried[some] = measured(tuple(field for field in some if field.weight > 0))
         return float(tried[some].mean())
 
-    best = max((_with(tuple(fields), 0, weight=weight) for weight in STARTS), key=quality)
+    best = max((_with(tuple(fields), 0, weight=weight) for weight in STARTING_WEIGHTS), key=quality)
     for _ in range(MAX_ROUNDS):
         before = best
         for place in range(len(fields)):
-            for name, values in (("weight", WEIGHTS), ("b", NORMS)):
+            for name, values in (("weight", TRIED_WEIGHTS), ("b", TRIED_B)):
                 options = [_with(best, place, **{name: value}) for value in values]
                 options = [some for some in options if any(field.weight for field in some)]
                 found = max(options, key=quality)
@@ -270,7 +270,7 @@ def choose_fields(fields: Sequence[Field], measured: Measured) -> tuple[tuple[Fi
                 best = found if sure else best
         if best == before:
             break
-    trials = [{"fields": said(some)} for some in tried]
+    trials = [{"fields": describe_fields(some)} for some in tried]
     at = list(tried).index(best)
     choice = choose(trials, list(tried.values()), measure=MEASURE, rule=lambda trials, values: at)
     return tuple(field for field in best if field.weight > 0), choice
@@ -280,12 +280,12 @@ def _with(fields: tuple[Field, ...], place: int, **changes: Any) -> tuple[Field,
     return (*fields[:place], fields[place]._replace(**changes), *fields[place + 1 :])
 
 
-def said(fields: Sequence[Field]) -> str:
+def describe_fields(fields: Sequence[Field]) -> str:
     """Return fields in words.
 
     Examples
     --------
-    >>> said([Field("title", 3.0, 0.5), Field("text", 1.0, 0.75)])
+    >>> describe_fields([Field("title", 3.0, 0.5), Field("text", 1.0, 0.75)])
     'title^3 b 0.5, text^1 b 0.75'
     """
     return ", ".join(f"{field.name}^{field.weight:g} b {field.b:g}" for field in fields)

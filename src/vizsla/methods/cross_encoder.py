@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 SETTING_RANGES = {
     **dict.fromkeys(("epochs", "batch", "negatives", "depth", "every", "patience", "held_out"), COUNT),
     **dict.fromkeys(("share", "rate", "decay", "warm_up", "cold"), SHARE),
-    "most_steps": COUNT_OR_NONE,
+    "max_steps": COUNT_OR_NONE,
     "seed": COUNT_FROM_0,
 }
 
@@ -61,7 +61,7 @@ class CrossEncoderSettings:
     ----------
     epochs : int
         Passes over the queries that the schedule plans for.
-    most_steps : int, optional
+    max_steps : int, optional
         Plan for at most so many steps.
     batch : int
         Queries a step.
@@ -99,7 +99,7 @@ class CrossEncoderSettings:
     """
 
     epochs: int = 1
-    most_steps: int | None = None
+    max_steps: int | None = None
     batch: int = 16
     negatives: int = 7
     depth: int = 50
@@ -125,7 +125,7 @@ class CrossEncoderSettings:
 
 
 @dataclass(frozen=True)
-class PairLessons:
+class PairTrainingData:
     """What a cross-encoder learns from.
 
     Parameters
@@ -134,7 +134,7 @@ class PairLessons:
         Their texts.
     texts : list of str
         The items'.
-    relevant : Relevant
+    relevant : Positives
         The clicked items.
     confused : int32 array, queries × depth
         A retriever's best items that were not clicked, padded with -1.
@@ -173,16 +173,16 @@ class PairLessons:
         return np.concatenate([chosen, others])[:count].astype(np.int32)
 
 
-def lessons_of(
+def training_data_of(
     log: ClickLog, texts: list[str], retriever: Retriever, teacher: Retriever | None, *, depth: int, threads: int
-) -> PairLessons:
-    """Make lessons of a log: the retriever is asked for every query once."""
+) -> PairTrainingData:
+    """Make training_data of a log: the retriever is asked for every query once."""
     asked = Queries(log.take_queries(np.arange(len(log))))
     relevant = Positives.of(log.offsets, log.items, log.units.astype(np.float64))
     found = Teacher(retriever, asked, depth=depth, threads=threads).best
     clicked = (found[:, :, None] == relevant.items[:, None, :]).any(axis=2)
     taught = None if teacher is None else Teacher(teacher, asked, depth=depth, threads=threads)
-    return PairLessons(asked.texts, texts, relevant, np.where(clicked, -1, found).astype(np.int32), taught)
+    return PairTrainingData(asked.texts, texts, relevant, np.where(clicked, -1, found).astype(np.int32), taught)
 
 
 MEASURED_DEPTH = 10
@@ -279,24 +279,24 @@ class CrossEncoderTraining(Training):
     ----------
     learner : PairLearner
         What learns.
-    lessons : PairLessons
+    training_data : PairTrainingData
         What it learns from.
     settings : CrossEncoderSettings
         How.
     """
 
-    def __init__(self, learner: PairLearner, lessons: PairLessons, settings: CrossEncoderSettings):
-        super().__init__(settings, len(lessons))
-        self.learner, self.lessons = learner, lessons
-        told = (lessons.queries, lessons.relevant.items.tolist(), learner.model.fingerprint)
+    def __init__(self, learner: PairLearner, training_data: PairTrainingData, settings: CrossEncoderSettings):
+        super().__init__(settings, len(training_data))
+        self.learner, self.training_data = learner, training_data
+        told = (training_data.queries, training_data.relevant.items.tolist(), learner.model.fingerprint)
         self.key = f"{json.dumps(settings.to_dict(), sort_keys=True)} {checksum_of(told):016x}"
 
     def step(self, numbers: Int64Array) -> float:
         """Learn from these queries; return their loss before the step."""
         random = np.random.default_rng([self.settings.seed, 1, self.steps_done])
-        items = self.lessons.drawn(numbers, self.settings.negatives, random)
-        queries = [self.lessons.queries[number] for number in numbers.tolist() for _ in range(items.shape[1])]
-        texts = [self.lessons.texts[item] for item in items.reshape(-1).tolist()]
+        items = self.training_data.drawn(numbers, self.settings.negatives, random)
+        queries = [self.training_data.queries[number] for number in numbers.tolist() for _ in range(items.shape[1])]
+        texts = [self.training_data.texts[item] for item in items.reshape(-1).tolist()]
         scores = self.learner.scores(queries, texts, seed=int(random.integers(2**31))).reshape(items.shape)
         loss, by_score = self._loss(numbers, items, scores)
         factor = rate_factor(self.steps_done, self.steps, warm_up=self.settings.warm_up)
@@ -311,9 +311,9 @@ class CrossEncoderTraining(Training):
             found = LOSSES[self.settings.loss](scores[:, :1], scores[:, 1:], np.ones((len(scores), 1)))
             loss += share * found.loss
             by_score += share * np.concatenate([found.relevant, found.others], axis=1)
-        if self.lessons.teacher is not None and share < 1:
+        if self.training_data.teacher is not None and share < 1:
             listed = np.ones(items.shape, np.bool_)
-            wanted = self.lessons.teacher.scores(numbers, items, listed) / self.lessons.teacher.spread
+            wanted = self.training_data.teacher.scores(numbers, items, listed) / self.training_data.teacher.spread
             taught, gradient = distillation(scores, wanted, listed)
             loss, by_score = loss + (1 - share) * taught, by_score + (1 - share) * gradient
         return loss, by_score.astype(np.float32)
@@ -394,8 +394,8 @@ def train_cross_encoder(
         if part is not None and part.items != dataset.item_ids:
             raise InputError(f"`{name}` must be over the dataset's items, in their order. Got {part!r}.")
     learner = _learner(model, form, layers, max_tokens, chosen)
-    lessons, held = _prepared(dataset, retriever or bm25(dataset), teacher, chosen, threads)
-    training = CrossEncoderTraining(learner, lessons, chosen)
+    training_data, held = _prepared(dataset, retriever or bm25(dataset), teacher, chosen, threads)
+    training = CrossEncoderTraining(learner, training_data, chosen)
     loop = TrainingLoop(
         training, key=training.key, measure=None if held is None else lambda: [held.measured(learner)],
         every=chosen.every, patience=chosen.patience, checkpoint=None if checkpoint is None else Path(checkpoint),
@@ -425,15 +425,15 @@ def _learner(
 def _prepared(
     dataset: Dataset, retriever: Retriever, teacher: Retriever | None, settings: CrossEncoderSettings, threads: int
 ) -> tuple[Any, HeldOutPairs | None]:
-    """Return lessons, and held-out queries where the log is long enough to spare some."""
+    """Return training_data, and held-out queries where the log is long enough to spare some."""
     texts = [item.default_text() for item in dataset.items]
     log = ClickLog.of(dataset, dataset.item_ids)
     if not len(log):
         raise InputError("`dataset` must have clicks, to learn from. Got none.")
     options: dict[str, Any] = {"depth": settings.depth, "threads": threads}
     if too_few(log):
-        return lessons_of(log, texts, retriever, teacher, **options), None
+        return training_data_of(log, texts, retriever, teacher, **options), None
     split = next(log_splits(log, cold=settings.cold, seed=settings.seed))
     some = split.held[:: max(1, -(-len(split.held) // settings.held_out))]
     held = HeldOutPairs.of(log, some, texts, retriever, **options)
-    return lessons_of(split.train, texts, retriever, teacher, **options), held
+    return training_data_of(split.train, texts, retriever, teacher, **options), held

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from vizsla.artifacts.reader import ArtifactReader
     from vizsla.artifacts.writer import ArtifactWriter
 
-PRIOR = 3.0
+PRIOR_CLICKS = 3.0
 """Clicks on nothing in particular that every query is taken to have: 1 click scores .25, and 20 score .87."""
 
 
@@ -70,7 +70,7 @@ class ClickMemory(Retriever):
     scale = "click share"
     max_score = 1.0
 
-    def __init__(self, items: Strings, log: ClickLog, *, prior: float = PRIOR):
+    def __init__(self, items: Strings, log: ClickLog, *, prior: float = PRIOR_CLICKS):
         check_type("items", items, Strings, "Strings")
         check_type("log", log, ClickLog, "a ClickLog")
         if log.width != len(items):
@@ -197,7 +197,7 @@ def click_memory(
     clicks: Any = None,
     *,
     ids: Iterable[str] | None = None,
-    prior: float = PRIOR,
+    prior: float = PRIOR_CLICKS,
     half_life: float | str | None = None,
 ) -> ClickMemory:
     """Remember which items were clicked for which query.

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Body, Depends, HTTPException, Request
 
 from vizsla.errors import InputError
-from vizsla.io.interactions import moment_of
+from vizsla.io.interactions import timestamp_of
 from vizsla.io.ubi import click_of
 from vizsla.serve.backend import Backend, condition_of
 from vizsla.serve.schemas import ClickIn, ClicksRequest, CountRequest, DeleteRequest, ItemIn, ItemPatch, ItemsRequest
@@ -120,7 +120,7 @@ def _text_of(backend: Backend, click: ClickIn) -> str:
 def _moment(time: float | str | None) -> float:
     if time is None:
         return datetime.now(UTC).timestamp()
-    moment = moment_of(time) if isinstance(time, str) else float(time)
+    moment = timestamp_of(time) if isinstance(time, str) else float(time)
     if moment is None:
         raise InputError(f"`time` must be ISO 8601, or seconds since 1970. Got {time!r:.60}.")
     return moment

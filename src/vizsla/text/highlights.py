@@ -20,7 +20,7 @@ Highlighter = Callable[[str], list[Span]]
 """Returns where words of the query stand in a text, ascending."""
 
 CHARS = "chars"
-MOST_CHARS = 200_000
+MAX_CHARS = 200_000
 """Characters of a text that are looked at."""
 _UNSPACED = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u19e0-\u19ff\u3040-\u30ff\u3130-\u318f\u31f0-\u31ff"
@@ -71,7 +71,7 @@ class TermHighlighter:
         """Return where the words stand, ascending."""
         if not self._terms:
             return []
-        found = [(word.start(), word[0]) for word in _words().finditer(text[:MOST_CHARS])]
+        found = [(word.start(), word[0]) for word in _words().finditer(text[:MAX_CHARS])]
         whole, spans = [], []
         for start, word in found:
             if self._analyzer.kind == CHARS:

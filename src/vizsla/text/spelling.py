@@ -17,16 +17,16 @@ ONE_EDIT_LETTERS = 4
 """The shortest word that may have one typo."""
 TWO_EDITS_LETTERS = 8
 """The shortest word that may have two."""
-MOST_NEIGHBORS = 5
+MAX_NEIGHBORS = 5
 """How many words a misspelled one stands for at most."""
 EDIT_WEIGHTS = (1.0, 0.9, 0.7)
 """What a word counts that is so many edits away, if no other is as near."""
 JOINED_WEIGHT = 0.7
 """What each of two neighboring words counts that are one, or each of two that a word is made of."""
-RARE = 2
-"""A word that at most so many items hold may be a typo itself, of one that `RARE_RATIO` times as many hold."""
-RARE_RATIO = 50
-LEAST_SHARE = 0.05
+MAX_RARE_ITEMS = 2
+"""A word that at most so many items hold may be a typo itself, of one that `MIN_COMMON_RATIO` times as many hold."""
+MIN_COMMON_RATIO = 50
+MIN_LIKELIHOOD_SHARE = 0.05
 """Words that are less likely than this are left out."""
 
 _WORDS = re.compile(r"\w+")
@@ -158,7 +158,7 @@ def corrections(words: Sequence[str], lexicon: Lexicon, stop_words: Container[st
             found.append(Correction(f"{words[place]} {words[place + 1]}", whole, weight, 0, unknown))
             places |= {place, place + 1} if unknown else set()
     for place, word in enumerate(words):
-        if place not in places and len(word) >= ONE_EDIT_LETTERS and word.isalpha() and counts[place] <= RARE:
+        if place not in places and len(word) >= ONE_EDIT_LETTERS and word.isalpha() and counts[place] <= MAX_RARE_ITEMS:
             found += _of_word(word, counts[place], lexicon, stop_words)
     return found
 
@@ -188,12 +188,12 @@ def _of_word(word: str, count: int, lexicon: Lexicon, stop_words: Container[str]
     if not near and not count and len(word) >= TWO_EDITS_LETTERS:
         near = lexicon.near(word, 2)
     if count:
-        near = [one for one in near if one.holders >= RARE_RATIO * count]
+        near = [one for one in near if one.holders >= MIN_COMMON_RATIO * count]
     if not near:
         return [] if count else _split(word, lexicon, stop_words)
-    near = sorted(near, key=lambda one: (-one.holders, one.word))[:MOST_NEIGHBORS]
+    near = sorted(near, key=lambda one: (-one.holders, one.word))[:MAX_NEIGHBORS]
     total = sum(one.holders for one in near)
-    likely = [one for one in near if one.holders >= LEAST_SHARE * total]
+    likely = [one for one in near if one.holders >= MIN_LIKELIHOOD_SHARE * total]
     total = sum(one.holders for one in likely)
     return [
         Correction(word, one.word, EDIT_WEIGHTS[one.edits] * one.holders / total, one.edits, not count and not place)

@@ -115,6 +115,27 @@ def test_a_union_of_one_kind_says_what_its_parts_say(first, second):
         assert np.array_equal(where(condition).mask(whole), np.concatenate(parts)), condition
 
 
+PRICES = {"comma": EUROPEAN, "dot": ["5.50"] * 20, "none": ["7", "12"] * 20, "groups": ["1 234", "5.50", "7"] * 20}
+
+
+@pytest.mark.parametrize("names", [(a, b, c) for a in PRICES for b in PRICES for c in PRICES])
+def test_a_text_in_a_condition_is_read_as_by_the_first_part_that_tells_its_point(names):
+    parts = [shop(str(number), PRICES[name]).item_ids for number, name in enumerate(names)]
+    columns = [details_of(part).column("price") for part in parts]
+    first = next((column for column in columns if column.style.point), columns[0])
+    whole = details_of(described(Strings.of([id for part in parts for id in part]), parts)).column("price")
+    for text in ("1.999", "1,999", "5,50", "5.50", "555 123 456", "1.234.567"):
+        assert whole.span(text) == first.span(text), text
+
+
+@pytest.mark.parametrize("name", PRICES)
+def test_a_text_in_a_condition_is_read_alike_before_and_after_saving(name, tmp_path):
+    search = bm25(shop("a", PRICES[name]))
+    kept = details_of(load(search.save(tmp_path / "kept")).items).column("price")
+    for text in ("1.999", "1,999", "5,50", "5.50", "555 123 456", "1.234.567"):
+        assert kept.span(text) == details_of(search.items).column("price").span(text), text
+
+
 def test_texts_are_joined_without_unpacking_them(monkeypatch):
     kept = Dataset.of({f"k{n}": f"fig number {n}" for n in range(500)}, keep_texts=True)
     more = Dataset.of({f"m{n}": f"pear number {n}" for n in range(500)}, keep_texts=True)

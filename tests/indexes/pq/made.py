@@ -27,13 +27,13 @@ def made(bits: int = 8, bytes: int = 6, *, opq: bool = True, count: int = 1500, 
 def twin_tables(index: PqIndex, queries: np.ndarray) -> np.ndarray:
     """Return tables, added one dimension after the other in float64."""
     book = index.codebook
-    turned = np.zeros((len(queries), book.wide), np.float32)
-    turned[:, : book.dim] = queries
+    rotated = np.zeros((len(queries), book.wide), np.float32)
+    rotated[:, : book.dim] = queries
     if book.rotation is not None:
-        turned = np.array([[lanes_dot(row, column) for column in book.rotation] for row in queries], np.float32)
+        rotated = np.array([[lanes_dot(row, column) for column in book.rotation] for row in queries], np.float32)
     sums = np.zeros((len(queries), *book.centroids.shape[:2]))
     for at in range(book.width):
-        pieces = turned.reshape(len(queries), book.parts, book.width)[:, :, None, at].astype(np.float64)
+        pieces = rotated.reshape(len(queries), book.subspaces, book.width)[:, :, None, at].astype(np.float64)
         sums += pieces * book.centroids[None, :, :, at].astype(np.float64)
     return sums.astype(np.float32)
 

@@ -58,7 +58,7 @@ def test_saved_and_loaded_it_answers_the_same(bits, mmap, tmp_path):
 def test_a_dimension_that_no_number_of_pieces_divides_is_widened(bits):
     for opq in (True, False):
         index = PqIndex.build(vectors(dim=23), bytes=5, bits=bits, opq=opq, rounds=2)
-        assert index.codebook.wide % index.codebook.parts == 0
+        assert index.codebook.wide % index.codebook.subspaces == 0
         assert index.dim == 23
         asked = vectors(dim=23)[:4]
         assert index.search(asked, 5).items.reshape(4, 5).tolist() == twin_best(twin_scores(index, asked), 5)

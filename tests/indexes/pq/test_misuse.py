@@ -65,7 +65,7 @@ def test_options_that_are_none(option, wrong):
 def test_codes_that_no_byte_holds_do_not_become_others(bits, wrong):
     index = made(bits)
     with pytest.raises(InputError, match="`codes`"):
-        index.with_codes(np.full((5, index.codebook.parts), wrong))
+        index.with_codes(np.full((5, index.codebook.subspaces), wrong))
 
 
 @pytest.mark.parametrize("shape", [(5,), (5, 0), (5, 3), (5, 3, 2)])

@@ -168,11 +168,11 @@ def test_faiss_scores_the_same_codes_alike(bits, opq):
     faiss = load_faiss()
     index = made(bits, opq=opq)
     book = index.codebook
-    theirs = faiss.IndexPQ(book.wide, book.parts, bits, faiss.METRIC_INNER_PRODUCT)
+    theirs = faiss.IndexPQ(book.wide, book.subspaces, bits, faiss.METRIC_INNER_PRODUCT)
     faiss.copy_array_to_vector(book.centroids.reshape(-1), theirs.pq.centroids)
     theirs.is_trained = True
     theirs.add_sa_codes(np.ascontiguousarray(index.codes if bits == 8 else packed(index.codes)))
-    scores, _ = theirs.search(book.turned(queries()), 20)
+    scores, _ = theirs.search(book.rotated(queries()), 20)
     np.testing.assert_allclose(index.search(queries(), 20).scores.reshape(7, 20), scores, rtol=1e-4, atol=1e-4)
 
 

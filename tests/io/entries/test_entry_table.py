@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from vizsla._native import EntryFormat, EntryTable
 from vizsla.core.strings import Strings
-from vizsla.io.interactions import Pairs, read_clicks, read_qrels
+from vizsla.io.interactions import Interactions, read_clicks, read_qrels
 
 TABS = EntryFormat(separator="\t", width=3, query=0, item=1, value=2)
 
@@ -43,7 +43,7 @@ def test_unknown_names_are_counted_or_stop_the_reading() -> None:
 
 def test_names_are_numbered_as_they_come() -> None:
     names = [f"name {number * 7919 % 30_000}" for number in range(90_000)]
-    pairs = Pairs(None, None, dangling="warn")
+    pairs = Interactions(None, None, dangling="warn")
     block = "".join(f"{name}\tx\t1\n" for name in names).encode()
     assert pairs.read(block, 0, 1, TABS)[0] == len(block)
     numbers: dict[str, int] = {}
@@ -66,7 +66,7 @@ def test_white_space_is_that_of_python() -> None:
 def test_weights_are_what_float_reads(tmp_path_factory: pytest.TempPathFactory, weights: list[str]) -> None:
     log = tmp_path_factory.mktemp("log") / "log.tsv"
     log.write_text("".join(f"q\ta\t{weight}\n" for weight in ["1", *weights]))
-    pairs = Pairs(None, None, dangling="warn")
+    pairs = Interactions(None, None, dangling="warn")
     read_clicks(log).into(pairs)
     assert pairs.columns[2].tolist() == [1.0, *map(float, weights)]
 
@@ -77,7 +77,7 @@ def test_grades_of_both_shapes_of_judgments(tmp_path: Path, separator: str) -> N
     middle = [] if separator == "\t" else ["0"]
     path = tmp_path / "judgments"
     path.write_text("".join(separator.join(["q", *middle, "a", grade]) + "\n" for grade in grades))
-    pairs = Pairs(None, None, dangling="warn")
+    pairs = Interactions(None, None, dangling="warn")
     read_qrels(path).into(pairs)
     assert pairs.columns[2].tolist() == list(grades.values())
 

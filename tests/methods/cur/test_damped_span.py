@@ -10,7 +10,7 @@ from vizsla.artifacts.artifact import load
 from vizsla.methods.bm25 import bm25
 from vizsla.methods.cur import AnchorScores, adacur, anncur
 from vizsla.methods.cur.estimates import CurEstimates
-from vizsla.methods.cur.factors import Factors, damping
+from vizsla.methods.cur.factors import Factors, noise_ridge
 from vizsla.methods.cur.least_squares import IncrementalRidge
 from vizsla.methods.cur.plan import Plan, best_places, spend
 
@@ -41,12 +41,12 @@ def test_a_tiny_ridge_is_the_pseudo_inverse():
 
 def test_neither_a_unit_nor_a_constant_changes_what_is_noise():
     scores = PICK.normal(size=(20, 40))
-    plain = damping(Factors.of(scores), 0.1)
+    plain = noise_ridge(Factors.of(scores), 0.1)
     assert plain == pytest.approx(0.1 * 20 * scores.var(axis=0).mean(), rel=1e-5)
-    assert damping(Factors.of(7 * scores), 0.1) == pytest.approx(49 * plain, rel=1e-5)
-    assert damping(Factors.of(scores + 5), 0.1) == pytest.approx(plain, rel=1e-4)
-    assert damping(Factors.of(np.ones((20, 40))), 0.1) == 0.0
-    assert damping(Factors.of(scores[:, :0]), 0.1) == damping(Factors.of(scores), 0) == 0.0
+    assert noise_ridge(Factors.of(7 * scores), 0.1) == pytest.approx(49 * plain, rel=1e-5)
+    assert noise_ridge(Factors.of(scores + 5), 0.1) == pytest.approx(plain, rel=1e-4)
+    assert noise_ridge(Factors.of(np.ones((20, 40))), 0.1) == 0.0
+    assert noise_ridge(Factors.of(scores[:, :0]), 0.1) == noise_ridge(Factors.of(scores), 0) == 0.0
 
 
 def test_as_many_calls_as_anchor_queries_find_no_less_than_anncur():
@@ -60,7 +60,7 @@ def test_as_many_calls_as_anchor_queries_find_no_less_than_anncur():
 
 
 def _recall(factors, asked, plan, ridge):
-    estimates = CurEstimates(factors, len(asked), ridge=damping(factors, ridge))
+    estimates = CurEstimates(factors, len(asked), ridge=noise_ridge(factors, ridge))
     score = lambda chosen: [asked[row, items] for row, items in enumerate(chosen)]  # noqa: E731
     randoms = [np.random.default_rng(row) for row in range(len(asked))]
     firsts = [np.zeros(0, np.int64)] * len(asked)

@@ -20,7 +20,7 @@ from vizsla.methods.cur.residual_model import (
     combined,
     decomposed,
     favored,
-    fit_leaning,
+    fit_weight_prior,
     leading,
     vectors_of,
     with_constant,
@@ -169,10 +169,10 @@ def test_retrievers_tell_weights_where_they_can_and_do_no_harm_where_not():
     blind = PICK.normal(size=(80, 1, 300)).astype(np.float32)
     shown = (weights @ factors.values)[:, None].astype(np.float32) + blind
     for own, least, most in ((shown, 0.0, 0.4), (blind, 0.9, 1.2)):
-        leaning = fit_leaning(weights[:60], favored(factors, own[:60]), np.ones(3))
+        leaning = fit_weight_prior(weights[:60], favored(factors, own[:60]), np.ones(3))
         left = np.mean((weights[60:] - leaning.weights(factors, own[60:])) ** 2) / np.mean(weights[60:] ** 2)
         assert least <= left <= most
-        believed = np.diag(np.linalg.inv(leaning.hold)).mean() / np.mean(weights[:60] ** 2)
+        believed = np.diag(np.linalg.inv(leaning.precision)).mean() / np.mean(weights[:60] ** 2)
         assert left / 3 <= believed <= 3 * left
 
 

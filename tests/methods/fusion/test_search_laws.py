@@ -154,7 +154,7 @@ def test_many_rows_are_ranked_as_each_is_alone(seed, kinds):
     for row, found in zip(rows, boost.ranks(rows), strict=True):
         harms, gains = [0.0], []
         for kind in ("warm", "cold"):
-            best = boost.standing.best[kind]
+            best = boost.significance.best[kind]
             gain = judge.quality(row, kind) - judge.quality(best, kind)
             gains.append(gain)
             harms.append(gain - min(0.0, judge.quality(level, kind) - judge.quality(best, kind)))

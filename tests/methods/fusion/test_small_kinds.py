@@ -7,7 +7,7 @@ import pytest
 
 from vizsla.learning.query_mix import Mix
 from vizsla.learning.selection import Judge
-from vizsla.methods.fusion.rules import SignificanceRule, is_sound, said_of, select
+from vizsla.methods.fusion.rules import SignificanceRule, describe_rules, is_sound, select
 from vizsla.methods.fusion.scaling import FusionTrial, alone
 
 TRIALS = [alone(0, 2), alone(1, 2), FusionTrial("minmax", (0.5, 0.5))]
@@ -51,5 +51,5 @@ def test_a_common_kind_that_was_not_held_out_leaves_the_best_part_and_is_named()
     values = measured(judge, 0.0)
     selected = select(judge, TRIALS, values)
     assert selected.best == 0
-    said = said_of(["words", "learned"], TRIALS, values, selected, mix=Mix(0.0, 0.4, 0.6))
+    said = describe_rules(["words", "learned"], TRIALS, values, selected, mix=Mix(0.0, 0.4, 0.6))
     assert "no cold queries could be held out" in said

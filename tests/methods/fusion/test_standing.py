@@ -6,7 +6,7 @@ import numpy as np
 
 from vizsla.learning.query_mix import Mix
 from vizsla.learning.selection import Judge
-from vizsla.methods.fusion.rules import SignificanceRule, said_of, select
+from vizsla.methods.fusion.rules import SignificanceRule, describe_rules, select
 from vizsla.methods.fusion.scaling import FusionTrial, alone
 
 COLD = np.arange(200) < 100
@@ -57,7 +57,7 @@ def test_too_few_queries_prove_nothing():
 def said(cold: np.ndarray, measured: list[np.ndarray], share: float = 0.5) -> str:
     trials = [*SINGLES, SUM][: len(measured)]
     selected = select(Judge.of_cold(cold, share), trials, measured)
-    return said_of(["words", "tree"], trials, measured, selected, mix=Mix(0.0, 1 - share, share))
+    return describe_rules(["words", "tree"], trials, measured, selected, mix=Mix(0.0, 1 - share, share))
 
 
 def test_what_is_said_tells_a_loss_on_one_kind():

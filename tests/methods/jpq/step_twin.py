@@ -40,16 +40,16 @@ class JpqTwin:
         return np.median(best.std(axis=1))
 
     def _scores(self, parameters, rows):
-        """Every item's score: the sum over sub-spaces of the turned query's piece times the code's centroid."""
+        """Every item's score: the sum over sub-spaces of the rotated query's piece times the code's centroid."""
         torch, (adapter, centroids) = self.torch, parameters
         wide = np.pad(rows, ((0, 0), (0, len(adapter) - rows.shape[1])))
-        turned = torch.tensor(wide) @ adapter.T
+        rotated = torch.tensor(wide) @ adapter.T
         if self.rotation is not None:
-            turned = turned @ torch.tensor(self.rotation.astype(np.float64)).T
+            rotated = rotated @ torch.tensor(self.rotation.astype(np.float64)).T
         size = centroids.shape[0] * centroids.shape[2]
-        turned = torch.nn.functional.pad(turned, (0, size - turned.shape[1]))
+        rotated = torch.nn.functional.pad(rotated, (0, size - rotated.shape[1]))
         items = torch.cat([centroids[part, self.codes[:, part]] for part in range(len(centroids))], dim=1)
-        return turned @ items.T
+        return rotated @ items.T
 
     def _synthetic(self, count, seed):
         """Items drawn at random, each moved as a query lies from an item that was clicked for it."""

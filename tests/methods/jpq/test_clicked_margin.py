@@ -62,10 +62,10 @@ def test_a_pefa_teacher_has_not_seen_what_is_held_out():
     teacher = pefa_xs(flat(), TRAIN, weight=0.5, calibrated=False)
     run = prepared_run(coded(), TRAIN, **FAST | {"teacher": teacher})
     held = run.trial.held
-    seen = run.trial.lessons.teacher.retriever.log
+    seen = run.trial.training_data.teacher.retriever.log
     assert not set(held.texts) & set(seen.queries)
     assert set(held.relevant.items[held.cold, 0].tolist()).isdisjoint(np.flatnonzero(seen.clicked).tolist())
-    assert set(seen.queries) == set(run.trial.lessons.texts)
+    assert set(seen.queries) == set(run.trial.training_data.texts)
 
 
 @pytest.mark.parametrize("clicks", [None, TRAIN])

@@ -45,13 +45,18 @@ def test_pieces_learn_what_the_whole_does(monkeypatch):
 def test_padding_changes_no_bit():
     """Lists that are padded for no reason give the very same steps."""
     run = prepared_run(coded(), CLICKS, **FAST)
-    relevant, settings = run.lessons.relevant, JpqSettings(**{name: FAST[name] for name in FAST if name != "teacher"})
+    relevant, settings = (
+        run.training_data.relevant,
+        JpqSettings(**{name: FAST[name] for name in FAST if name != "teacher"}),
+    )
     padded = relevant._replace(
         items=np.pad(relevant.items, ((0, 0), (0, 40)), constant_values=-1),
         weights=np.pad(relevant.weights, ((0, 0), (0, 40))),
     )
     both = [
-        trainer.JpqTraining(run.index, run.lessons.rows, settings, relevant=each, teacher=run.lessons.teacher)
+        trainer.JpqTraining(
+            run.index, run.training_data.rows, settings, relevant=each, teacher=run.training_data.teacher
+        )
         for each in (relevant, padded)
     ]
     assert list(both[0].epoch()) == list(both[1].epoch())

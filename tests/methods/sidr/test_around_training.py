@@ -74,13 +74,13 @@ def test_held_out_queries_are_weighted_alike_in_any_block(monkeypatch):
     from vizsla.learning.torch_vocabulary import VocabularyModel
 
     base = tiny_base()
-    lessons, held = prepared(base, ClickLog.of(dataset(), base.items), list(ITEMS.values()), SidrSettings(**FAST))
+    training_data, held = prepared(base, ClickLog.of(dataset(), base.items), list(ITEMS.values()), SidrSettings(**FAST))
     model = VocabularyModel(model_folder())
-    whole = held.weighted(model, lessons.held, 9).toarray()
-    assert (np.diff(held.weighted(model, lessons.held, 9).offsets) == 9).all()
+    whole = held.weighted(model, training_data.held, 9).toarray()
+    assert (np.diff(held.weighted(model, training_data.held, 9).offsets) == 9).all()
     for part in (1, 2, len(held.queries) - 1):
         monkeypatch.setattr("vizsla.methods.sidr.training_data.QUERIES_PER_BATCH", part)
-        assert np.allclose(held.weighted(model, lessons.held, 9).toarray(), whole, atol=1e-5)
+        assert np.allclose(held.weighted(model, training_data.held, 9).toarray(), whole, atol=1e-5)
 
 
 def held_out(cold):
@@ -119,7 +119,9 @@ def test_item_texts_stand_in_the_bases_order_with_their_titles():
 def test_settings_reach_the_model_and_its_beginning(monkeypatch):
     seen = {}
     base = tiny_base()
-    lessons = prepared(base, ClickLog.of(dataset(), base.items), list(ITEMS.values()), SidrSettings(**FAST)).lessons
+    training_data = prepared(
+        base, ClickLog.of(dataset(), base.items), list(ITEMS.values()), SidrSettings(**FAST)
+    ).training_data
 
     class Model:
         tokens, longest, has_head = base.index.dim, 32, False
@@ -131,27 +133,27 @@ def test_settings_reach_the_model_and_its_beginning(monkeypatch):
     monkeypatch.setattr(module, "train_masked", lambda *given, **named: seen.update(masked=(given[1:], named)))
     monkeypatch.setattr(module, "center", lambda model, *texts: seen.update(center=texts))
     chosen = SidrSettings(**FAST, dropout=0.25, frozen_layers=1, masked_steps=7, seed=5, item_tokens=False)
-    module.begun_model(base, lessons, "folder", chosen)
+    module.initialized_model(base, training_data, "folder", chosen)
     wanted = {"seed": 5, "dropout": 0.25, "frozen_layers": 1, "item_scale": 0.1}
     assert seen["model"] == ("folder", wanted)
     texts, held, mask = seen["masked"][0]
-    assert texts is lessons.items and held is lessons.held and mask == tokens().index("[MASK]")
+    assert texts is training_data.items and held is training_data.held and mask == tokens().index("[MASK]")
     assert seen["masked"][1] == {"steps": 7, "seed": 5}
     rng = np.random.default_rng(5)
-    assert all(map(np.array_equal, seen["center"][0], _drawn(rng, lessons.queries)))
-    assert all(map(np.array_equal, seen["center"][1], _drawn(rng, lessons.items)))
+    assert all(map(np.array_equal, seen["center"][0], _drawn(rng, training_data.queries)))
+    assert all(map(np.array_equal, seen["center"][1], _drawn(rng, training_data.items)))
     seen.clear()
     Model.has_head = True  # a head that the checkpoint has begins as it is
-    module.begun_model(base, lessons, "folder", SidrSettings(**FAST, masked_steps=7))
+    module.initialized_model(base, training_data, "folder", SidrSettings(**FAST, masked_steps=7))
     assert set(seen) == {"model"} and seen["model"][1]["item_scale"] == 0.025
     Model.longest = 10
     with pytest.raises(InputError, match="at most the model's 10. Got 11"):
-        module.begun_model(base, lessons, "folder", SidrSettings(**FAST))
+        module.initialized_model(base, training_data, "folder", SidrSettings(**FAST))
     Model.longest = 11
-    module.begun_model(base, lessons, "folder", SidrSettings(**FAST))
+    module.initialized_model(base, training_data, "folder", SidrSettings(**FAST))
     Model.tokens += 1
     with pytest.raises(InputError, match="base's .* tokens"):
-        module.begun_model(base, lessons, "folder", SidrSettings(**FAST))
+        module.initialized_model(base, training_data, "folder", SidrSettings(**FAST))
 
 
 def test_what_serves_is_the_model_with_its_scales_and_settings():
@@ -170,7 +172,7 @@ def test_what_serves_is_the_model_with_its_scales_and_settings():
         "query_scale": pytest.approx(0.7), "item_scale": pytest.approx(0.3), "most": 9, "max_tokens": 11, "b": 0.5,
         "mean_length": 0.0, "query_form": "full", "item_form": "full",
     }  # fmt: skip
-    assert found.tokens.tolist() == ready.lessons.held.tolist() and not found.table.weights.any()
+    assert found.tokens.tolist() == ready.training_data.held.tolist() and not found.table.weights.any()
 
 
 def test_a_checkpoint_belongs_to_its_data_model_and_settings():
@@ -207,8 +209,8 @@ def test_int8_is_judged_by_recall_on_the_drawn_queries():
     data, base = dataset(), tiny_base()
     search = base.with_table(tiny_encoder())
     clicked = ClickLog.of(data, search.items)
-    small, check = quantize_sidr(search, data, queries=17, depth=3, most_loss=1.0, seed=6)
-    assert (check.queries, check.items, check.depth, check.most_loss) == (17, len(search.items), 3, 1.0)
+    small, check = quantize_sidr(search, data, queries=17, depth=3, max_loss=1.0, seed=6)
+    assert (check.queries, check.items, check.depth, check.max_loss) == (17, len(search.items), 3, 1.0)
     drawn = np.sort(np.random.default_rng(6).permutation(len(clicked))[:17])
     asked = clicked.take(drawn)
     before, after = ([set(row) for row in one(asked.texts, k=3).ids] for one in (search, small))
@@ -266,7 +268,7 @@ def test_every_wrong_setting_of_an_encoder_is_refused_by_name(name):
 
 COUNTS = ("epochs", "batch", "vectors", "wrong", "tokens", "served_epochs")
 FROM_0 = ("retrieved", "frozen_layers", "table_epochs", "masked_steps", "seed")
-BARS = {**dict.fromkeys(COUNTS, (1, 0)), **dict.fromkeys(FROM_0, (0, -1)), "most_steps": (1, 0), "folds": (2, 1)}
+BARS = {**dict.fromkeys(COUNTS, (1, 0)), **dict.fromkeys(FROM_0, (0, -1)), "max_steps": (1, 0), "folds": (2, 1)}
 BARS |= dict.fromkeys(("rate", "head_rate", "bias_rate", "teacher_share"), (0.0, -0.01))
 BARS |= {"max_tokens": (3, 2), "warm_up": (1.0, 1.01), "dropout": (0.99, 1.0)}
 

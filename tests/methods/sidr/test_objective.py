@@ -115,7 +115,7 @@ def test_a_step_moves_against_the_gradient_of_the_whole_loss():
     base, data = tiny_base(), dataset()
     settings = SidrSettings(**{**FAST, "warm_up": 0.0, "rate": 1e-4, "head_rate": 1e-4, "bias_rate": 1e-4})
     ready = prepared(base, ClickLog.of(data, base.items), _texts(base, data), settings)
-    training = SidrTraining(VocabularyModel(model_folder()), ready.lessons, settings)
+    training = SidrTraining(VocabularyModel(model_folder()), ready.training_data, settings)
     clicks = np.arange(8)
     first = training.step(clicks)
     training.steps_done = 0  # the same draws

@@ -58,12 +58,12 @@ def problem(answers):
     tables = np.array([held(text) for text in LOG]) * np.random.default_rng(1).random((4, len(tokens())), np.float32)
     queries, items = [token_ids(text) for text in LOG], [token_ids(text) for text in texts]
     asked = np.array([held(text) for text in LOG])
-    lessons = SidrTrainingData(
+    training_data = SidrTrainingData(
         queries, items, SparseRows.of(asked), SparseRows.of(tables), SparseRows.of(clicks).to_scipy(), base.index,
         answers, texts,
     )  # fmt: skip
     case = {"queries": queries, "items": items, "asked": asked, "bags": bags, "norms": norms, "tables": tables}
-    return lessons, case | {"right": right}
+    return training_data, case | {"right": right}
 
 
 def random_teacher():
@@ -105,14 +105,14 @@ def same_weights(training, twin):
     ],
 )
 def test_two_steps_are_the_twins(changes, answers, taught):
-    lessons, case = problem(answers)
+    training_data, case = problem(answers)
     settings = SidrSettings(**{**SETTINGS, **changes})
     teacher, wanted = random_teacher() if taught else (None, None)
-    training = SidrTraining(VocabularyModel(model_folder(), item_scale=SCALE), lessons, settings, teacher=teacher)
+    training = SidrTraining(VocabularyModel(model_folder(), item_scale=SCALE), training_data, settings, teacher=teacher)
     twin = StepTwin(torch, model_folder(), case, settings, item_scale=SCALE, teacher=wanted)
     assert training.steps == STEPS
     # In the first step two clicks of one query, and two queries with one item; in the second others.
-    queries, items = (side.tolist() for side in lessons.pairs)
+    queries, items = (side.tolist() for side in training_data.pairs)
     pairs = list(zip(queries, items, strict=True))
     for number, factor in enumerate([1 / 3, 2 / 3]):  # the rates rise over the first three of six steps
         clicks = [[0, 1, 3, 8], [6, 5, 2, 7]][number]
@@ -122,11 +122,11 @@ def test_two_steps_are_the_twins(changes, answers, taught):
 
 
 def test_rates_fall_after_they_rose():
-    lessons, case = problem(None)
-    settings = SidrSettings(**{**SETTINGS, "most_steps": 4, "warm_up": 0.25, "retrieved": 0, "semi_parametric": False})
-    training = SidrTraining(VocabularyModel(model_folder(), item_scale=SCALE), lessons, settings)
+    training_data, case = problem(None)
+    settings = SidrSettings(**{**SETTINGS, "max_steps": 4, "warm_up": 0.25, "retrieved": 0, "semi_parametric": False})
+    training = SidrTraining(VocabularyModel(model_folder(), item_scale=SCALE), training_data, settings)
     twin = StepTwin(torch, model_folder(), case, settings, item_scale=SCALE)
-    pairs = list(zip(*(side.tolist() for side in lessons.pairs), strict=True))
+    pairs = list(zip(*(side.tolist() for side in training_data.pairs), strict=True))
     for factor in (1.0, 1.0, 2 / 3, 1 / 3):
         training.step(np.array([0, 3, 5]))
         twin.step([pairs[click] for click in (0, 3, 5)], factor=factor)

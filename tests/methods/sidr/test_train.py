@@ -48,16 +48,18 @@ def test_items_begin_at_their_bags(trained):
 def test_the_whole_head_compares_items_by_their_strongest_tokens():
     from vizsla.learning.clicks import ClickLog
     from vizsla.methods.sidr.settings import SidrSettings
-    from vizsla.methods.sidr.train_sidr import begun_model
+    from vizsla.methods.sidr.train_sidr import initialized_model
     from vizsla.methods.sidr.trainer import SidrTraining
     from vizsla.methods.sidr.training_data import prepared
 
     data, base = dataset(), tiny_base()
     settings = SidrSettings(**{**FAST, "whole_head": True, "tokens": 7})
     ready = prepared(base, ClickLog.of(data, base.items), list(ITEMS.values()), settings)
-    training = SidrTraining(begun_model(base, ready.lessons, model_folder(), settings), ready.lessons, settings)
-    assert training._scored(np.array([5])).tolist() == ready.lessons.held.tolist()
-    said, kept = training._said(np.array([0, 3]), ready.lessons.held)
+    training = SidrTraining(
+        initialized_model(base, ready.training_data, model_folder(), settings), ready.training_data, settings
+    )
+    assert training._scored(np.array([5])).tolist() == ready.training_data.held.tolist()
+    said, kept = training._said(np.array([0, 3]), ready.training_data.held)
     values = said.detach().numpy()
     for row in range(2):
         assert kept[row].sum() == 7 and values[row][kept[row] > 0].min() >= values[row][kept[row] == 0].max()
@@ -129,7 +131,7 @@ def test_a_checkpoint_of_other_settings_is_refused(tmp_path):
         {"item_tokens": False},
         {"table_epochs": 1},
         {"masked_steps": 2},
-        {"leveled": False},
+        {"center_bias": False},
         {"frozen_layers": 1, "dropout": 0.1},
     ],
 )
@@ -142,7 +144,7 @@ def test_the_table_that_serves_learns_from_all_clicks_as_long_as_it_is_told():
     from vizsla.learning.clicks import ClickLog
     from vizsla.methods.sidr.training_data import learned_table
 
-    base, changes = tiny_base(), {"table_epochs": 1, "served_epochs": 2, "most_steps": 1}
+    base, changes = tiny_base(), {"table_epochs": 1, "served_epochs": 2, "max_steps": 1}
     found = train_sidr(base, dataset(), model_folder(), **{**FAST, **changes})
     clicked = ClickLog.of(dataset(), base.items)
     wanted = learned_table(base, clicked, clicked.clicks, epochs=2, seed=0)
@@ -153,21 +155,21 @@ def test_a_plain_head_begins_without_biases_and_a_level_one_without_favorites():
     from vizsla.learning.clicks import ClickLog
     from vizsla.learning.torch_vocabulary import INITIAL_LOGIT
     from vizsla.methods.sidr.settings import SidrSettings
-    from vizsla.methods.sidr.train_sidr import begun_model
+    from vizsla.methods.sidr.train_sidr import initialized_model
     from vizsla.methods.sidr.training_data import prepared
 
     data, base = dataset(), tiny_base()
-    for leveled in (False, True):
-        settings = SidrSettings(**{**FAST, "leveled": leveled})
-        lessons = prepared(base, ClickLog.of(data, base.items), list(ITEMS.values()), settings).lessons
-        model = begun_model(base, lessons, model_folder(), settings)
+    for center_bias in (False, True):
+        settings = SidrSettings(**{**FAST, "center_bias": center_bias})
+        training_data = prepared(base, ClickLog.of(data, base.items), list(ITEMS.values()), settings).training_data
+        model = initialized_model(base, training_data, model_folder(), settings)
         with model.no_gradients():
             means = [
                 model.highest(model.encode(texts), np.arange(model.tokens)).numpy().mean(axis=0)
-                for texts in (lessons.queries, lessons.items)
+                for texts in (training_data.queries, training_data.items)
             ]
-        assert np.allclose(np.mean(means, axis=0), INITIAL_LOGIT, atol=0.1) == leveled
-        assert bool((model.bias == 0).all()) == (not leveled)
+        assert np.allclose(np.mean(means, axis=0), INITIAL_LOGIT, atol=0.1) == center_bias
+        assert bool((model.bias == 0).all()) == (not center_bias)
 
 
 def test_a_checkpoint_with_a_head_keeps_it():
@@ -191,10 +193,10 @@ def test_items_with_an_answer_are_no_negatives():
     search, data = tiny_base(), dataset()
     clicked = ClickLog.of(data, search.items)
     answers = {clicked.texts[0]: ["Plum"]}
-    lessons = prepared(search, clicked, _texts(search, data), SidrSettings(**FAST), answers).lessons
+    training_data = prepared(search, clicked, _texts(search, data), SidrSettings(**FAST), answers).training_data
     items = np.arange(len(search.items))
-    right = lessons.are_right(np.array([0]), items)[0]
-    clicks = lessons.are_clicks(np.array([0]), items)[0]
+    right = training_data.are_right(np.array([0]), items)[0]
+    clicks = training_data.are_clicks(np.array([0]), items)[0]
     assert (right == (clicks | np.array(["plum" in item for item in search.items]))).all()
 
 
@@ -215,9 +217,9 @@ def test_a_bag_of_words_is_refused():
 def test_int8_is_taken_only_if_recall_holds(trained):
     from vizsla.methods.sidr.quantize import quantize_sidr
 
-    small, check = quantize_sidr(trained[0], dataset(), most_loss=1.0)
+    small, check = quantize_sidr(trained[0], dataset(), max_loss=1.0)
     assert check.accepted and small.encoder.fingerprint != trained[0].encoder.fingerprint
-    same, check = quantize_sidr(trained[0], dataset(), most_loss=-2.0)
+    same, check = quantize_sidr(trained[0], dataset(), max_loss=-2.0)
     assert not check.accepted and same is trained[0]
 
 
@@ -226,7 +228,7 @@ def test_an_int8_model_says_the_same_of_a_text_in_any_company(trained):
 
     texts, small = (
         ["fig auto", "a plum cake please in the old town", "orchard"],
-        quantize_sidr(trained[0], dataset(), most_loss=1.0)[0],
+        quantize_sidr(trained[0], dataset(), max_loss=1.0)[0],
     )
     together = small.encoder.queries(texts).toarray()
     assert (together == np.concatenate([small.encoder.queries([text]).toarray() for text in texts])).all()
@@ -254,15 +256,15 @@ def test_the_items_scale_is_chosen_on_held_out_clicks():
     from vizsla.learning.clicks import ClickLog
     from vizsla.learning.torch_vocabulary import VocabularyModel
     from vizsla.methods.sidr.settings import SidrSettings
-    from vizsla.methods.sidr.train_sidr import RERANKED_DEPTH, _texts, chosen_item_scale
+    from vizsla.methods.sidr.train_sidr import RERANKED_DEPTH, _texts, tune_item_scale
     from vizsla.methods.sidr.training_data import prepared
 
     search, data = tiny_base(), dataset()
-    lessons, held = prepared(search, ClickLog.of(data, search.items), _texts(search, data), SidrSettings(**FAST))
+    training_data, held = prepared(search, ClickLog.of(data, search.items), _texts(search, data), SidrSettings(**FAST))
     model = VocabularyModel(model_folder(), item_scale=0.5)
-    choice = chosen_item_scale(model, lessons, held, tokens=20, seed=0)
+    choice = tune_item_scale(model, training_data, held, tokens=20, seed=0)
     assert [trial["item_scale"] for trial in choice.trials[:2]] == [0.0, 0.0625] and RERANKED_DEPTH >= 10
-    beta = held.measured(model, lessons.index, lessons.held, 20)
+    beta = held.measured(model, training_data.index, training_data.held, 20)
     assert np.isclose(choice.trials[0]["all"], beta.mean())
     assert all(choice.chosen[kind] >= choice.trials[0][kind] for kind in ("warm", "cold"))
 

@@ -10,7 +10,7 @@ import pytest
 from tests.methods.tokens.step_twin import TableTwin
 from vizsla import tokens
 from vizsla.learning.clicks import ClickLog
-from vizsla.methods.tokens.learner import LearningSettings, begun
+from vizsla.methods.tokens.learner import LearningSettings, new_learner
 
 ITEMS = {
     "a": "fig tree",
@@ -35,7 +35,7 @@ def problem(settings):
     """Return the library's learner, and the twin made from the texts alone."""
     base = tokens(ITEMS, b=B)
     clicked = ClickLog.of([(query, item) for query, items in LOG.items() for item in items], base.items)
-    learner = begun(base.with_words(clicked.texts), clicked, clicked.clicks, settings)
+    learner = new_learner(base.with_words(clicked.texts), clicked, clicked.clicks, settings)
     terms, names = list(learner.words.terms), list(ITEMS)
     bags = np.array([[term in text.split() for term in terms] for text in ITEMS.values()])
     asked = np.array([[term in text.split() for term in terms] for text in clicked.texts])

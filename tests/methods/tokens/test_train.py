@@ -14,7 +14,7 @@ from vizsla.learning import train_tokens
 from vizsla.learning.clicks import ClickLog
 from vizsla.learning.selection import ChoiceWarning, Judge, harmless_to_cold
 from vizsla.learning.splits import MAX_TABLE_SPLITS, table_splits
-from vizsla.methods.tokens.learner import RANDOM_NEGATIVES, LearningSettings, begun, items_met, softmax_loss
+from vizsla.methods.tokens.learner import RANDOM_NEGATIVES, LearningSettings, items_met, new_learner, softmax_loss
 from vizsla.methods.tokens.model import TokenRetriever, idf
 from vizsla.methods.tokens.tuning import chosen_b, chosen_epochs
 from vizsla.text.bag_of_words import BagOfWords
@@ -124,7 +124,7 @@ def test_a_first_step_is_as_long_as_the_evidence_allows():
     items = {"a": "fig tree", "b": "fig bush", "c": "oak tree", "d": "elm"}
     base = tokens(items, b=0.5)
     clicked = ClickLog.of([("sweet", "a"), ("sweet", "b"), ("acorn", "c")], base.items)
-    learner = begun(base.with_words(clicked.texts), clicked, clicked.clicks, LearningSettings(rate=0.1))
+    learner = new_learner(base.with_words(clicked.texts), clicked, clicked.clicks, LearningSettings(rate=0.1))
     learner.epoch(np.random.default_rng(0))
     terms, table = learner.words.terms, learner.table
     pairs = np.repeat(np.arange(table.dim), np.diff(table.offsets)), table.targets, table.gains
@@ -199,7 +199,7 @@ def test_a_step_moves_numbers_down_the_slope_of_the_loss():
     base = tokens(data, epochs=0)
     clicked = ClickLog.of(data, base.items)
     known = base.with_words(clicked.texts)
-    learner = begun(known, clicked, clicked.clicks, LearningSettings(rate=0.05, batch=1000))
+    learner = new_learner(known, clicked, clicked.clicks, LearningSettings(rate=0.05, batch=1000))
     queries, items = learner._pairs()
     weighted = learner.table.weighted(learner.queries)
     strangers = np.random.default_rng(0).integers(0, len(data.items), (len(queries), RANDOM_NEGATIVES))

@@ -20,7 +20,7 @@ from vizsla.encoders.lsa import LsaEncoder
 from vizsla.errors import FormatError, InputError, VizslaError
 from vizsla.indexes.tree import all_matchers
 from vizsla.methods.xrlinear.build import xrlinear
-from vizsla.methods.xrlinear.model import compact, prune
+from vizsla.methods.xrlinear.model import prune, quantize
 
 QUERIES = [f"nick{n} garden" for n in range(12)]
 
@@ -138,7 +138,7 @@ def test_pruning_is_training_with_the_threshold(train, warm):
 
 @pytest.mark.parametrize(("weights", "largest"), [("int16", 32767), ("int8", 127)])
 def test_compact_weights_are_the_nearest_steps(model, weights, largest):
-    small = compact(model, weights)
+    small = quantize(model, weights)
     exact, rounded = all_matchers(model.index), all_matchers(small.index)
     for layer, before, after in zip(model.index.layers, exact, rounded, strict=True):
         parents = np.searchsorted(layer.child_offsets, np.arange(len(before.offsets) - 1), side="right") - 1

@@ -10,7 +10,7 @@ from vizsla.core.sparse import SparseRows
 from vizsla.errors import InputError
 from vizsla.methods.xrlinear import cold_start as calibrating
 from vizsla.methods.xrlinear.cold_start import ItemTexts, choose_leaves, with_cold_leaves
-from vizsla.methods.xrlinear.matchers import given, matcher_aware, train_matchers
+from vizsla.methods.xrlinear.matchers import explicit_negatives, matcher_aware, train_matchers
 from vizsla.methods.xrlinear.tree import LabelTree, cluster_items, item_vectors, pifa
 
 
@@ -65,7 +65,7 @@ def test_given_negatives_reach_the_nodes_above_the_items():
     tree = LabelTree([[0, 2], [0, 2, 4], [0, 3, 6, 9, 12]], pick.permutation(12))
     shown, rows = random_sparse(pick, 10, 12, 0.2), np.array([1, 4, 7])
     for layer in (1, 2):
-        reached = given(shown, tree, rows, 5)(layer, [])
+        reached = explicit_negatives(shown, tree, rows, 5)(layer, [])
         shape = (5, tree.widths[layer - 1])
         dense = csr_array((reached.values, reached.columns, reached.offsets), shape=shape).toarray()
         for instance, row in enumerate(rows):

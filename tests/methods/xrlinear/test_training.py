@@ -129,9 +129,9 @@ def test_a_tree_of_ones_own_is_kept(train, log):
 def test_compact_weights_are_smaller_and_rank_alike(train, log, model):
     sizes = [model.index.nbytes]
     for weights in ("int16", "int8"):
-        compact = train(log, weights=weights)
-        assert best(compact, NICKNAMES) == CLICKED
-        sizes.append(compact.index.nbytes)
+        quantize = train(log, weights=weights)
+        assert best(quantize, NICKNAMES) == CLICKED
+        sizes.append(quantize.index.nbytes)
     assert sizes == sorted(sizes, reverse=True)
 
 

@@ -61,7 +61,7 @@ class PqStructure(ApproximateIndex, PqIndex):
         """Return queries in the codebook's own dimensions: the same bits alone and in a batch."""
         book = self.codebook
         if book.rotation is None:
-            return np.ascontiguousarray(book.turned(rows))
+            return np.ascontiguousarray(book.rotated(rows))
         count = len(rows)
         columns = np.tile(np.arange(book.wide, dtype=np.int32), count)
         dots = pair_dots(rows, np.repeat(np.arange(count), book.wide), ItemVectors.of(book.rotation), columns)
@@ -134,7 +134,7 @@ def _storage(codes: PqCodes, book: Codebook) -> Any:
     """Return a Faiss index over the codes as they lie; an older one that cannot look at foreign memory gets a copy."""
     faiss = load_faiss()
 
-    storage = faiss.IndexPQ(book.wide, book.parts, 8, faiss.METRIC_INNER_PRODUCT)
+    storage = faiss.IndexPQ(book.wide, book.subspaces, 8, faiss.METRIC_INNER_PRODUCT)
     faiss.copy_array_to_vector(np.ascontiguousarray(book.centroids).reshape(-1), storage.pq.centroids)
     storage.is_trained = True
     if len(codes) and (view := view_of(codes.stored.reshape(-1), storage.codes)) is not None:
@@ -179,7 +179,7 @@ class ListedCodes(PqCodes):
         return super().nbytes + self.order.nbytes + self.places.nbytes
 
     def take(self, items: NDArray[Any] | slice) -> Uint8Array:
-        """Return the codes of these items: items × parts."""
+        """Return the codes of these items: items × subspaces."""
         return super().take(self.places[items])
 
     def in_order(self, items: NDArray[Any] | slice = slice(None)) -> PqCodes:
@@ -266,7 +266,7 @@ class IvfPqIndex(IvfSearch, PqStructure):
 
         book, metric = self.codebook, faiss.METRIC_INNER_PRODUCT
         self._quantizer = faiss.IndexFlatIP(book.wide)  # holds nothing: lists are chosen by us
-        index = faiss.IndexIVFPQ(self._quantizer, book.wide, len(self.centers), book.parts, 8, metric)
+        index = faiss.IndexIVFPQ(self._quantizer, book.wide, len(self.centers), book.subspaces, 8, metric)
         index.by_residual = False
         faiss.copy_array_to_vector(np.ascontiguousarray(book.centroids).reshape(-1), index.pq.centroids)
         return index

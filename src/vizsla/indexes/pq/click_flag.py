@@ -73,7 +73,7 @@ def marked_centroids(index: PqIndex) -> BoolArray:
 def _marks(index: PqIndex) -> Float32Array:
     """Return what each centroid says in the dimension of marks."""
     column = index.rotation[:, -1] if index.rotation is not None else np.zeros(index.codebook.wide, np.float32)
-    marks: Float32Array = (index.coder.centroids * column.reshape(index.codebook.parts, 1, -1)).sum(axis=2)
+    marks: Float32Array = (index.coder.centroids * column.reshape(index.codebook.subspaces, 1, -1)).sum(axis=2)
     return marks
 
 
@@ -87,7 +87,7 @@ def _pieces(book: Codebook, vectors: Any, part: int) -> Float32Array:
     here = slice(part * book.width, (part + 1) * book.width)
     pieces = np.empty((len(vectors), book.width), np.float32)
     for start, end in blocks(len(vectors), book.wide):
-        pieces[start:end] = book.turned(np.asarray(vectors[start:end], np.float32))[:, here]
+        pieces[start:end] = book.rotated(np.asarray(vectors[start:end], np.float32))[:, here]
     return pieces
 
 
@@ -114,13 +114,13 @@ def _nearest(pieces: Float32Array, centroids: Float32Array) -> NDArray[np.int64]
 
 def _widened(book: Codebook, part: int, centroids: Float32Array, length: float) -> Codebook:
     """Give every sub-space one more dimension, of which only that of one part is used: by the second half there."""
-    parts, count, width = book.centroids.shape
-    wide = np.zeros((parts, count, width + 1), np.float32)
+    subspaces, count, width = book.centroids.shape
+    wide = np.zeros((subspaces, count, width + 1), np.float32)
     wide[:, :, :width] = book.centroids
     wide[part, :, :width] = centroids
     wide[part, count // 2 :, width] = length
-    turn = np.zeros((parts, width + 1, book.dim + 1), np.float32)
+    turn = np.zeros((subspaces, width + 1, book.dim + 1), np.float32)
     rotation = np.eye(book.wide, book.dim, dtype=np.float32) if book.rotation is None else book.rotation
-    turn[:, :width, : book.dim] = rotation.reshape(parts, width, book.dim)
+    turn[:, :width, : book.dim] = rotation.reshape(subspaces, width, book.dim)
     turn[part, width, book.dim] = 1
-    return Codebook(wide, turn.reshape(parts * (width + 1), book.dim + 1), dim=book.dim + 1, lost=book.lost)
+    return Codebook(wide, turn.reshape(subspaces * (width + 1), book.dim + 1), dim=book.dim + 1, lost=book.lost)

@@ -29,25 +29,25 @@ MAX_ROTATION_ERROR = 1e-3
 class Codebook:
     """Centroids of every sub-space, and the rotation that comes before.
 
-    A vector is turned, widened with zeros if need be, and cut into `parts` pieces of `width` numbers. Each piece is
-    replaced by one of its sub-space's centroids. Where a dimension is no multiple of `parts`, the rotation leads to
-    the next multiple: its columns are orthonormal, so that inner products stay what they are.
+    A vector is rotated, widened with zeros if need be, and cut into `subspaces` pieces of `width` numbers. Each piece
+    is replaced by one of its sub-space's centroids. Where a dimension is no multiple of `subspaces`, the rotation leads
+    to the next multiple: its columns are orthonormal, so that inner products stay what they are.
 
     Parameters
     ----------
-    centroids : float32 array, parts × 16 or 256 × width
+    centroids : float32 array, subspaces × 16 or 256 × width
         What each code stands for.
-    rotation : float32 array, (parts · width) × dim, optional
+    rotation : float32 array, (subspaces · width) × dim, optional
         Turns vectors before they are cut; without one, zeros fill up what is missing.
     dim : int, optional
-        The length of a vector; that of the rotation, or parts · width, unless given.
+        The length of a vector; that of the rotation, or subspaces · width, unless given.
     lost : float32 array, optional
         Which share of the vectors' squared lengths coding lost in each sub-space, as measured in training.
 
     Examples
     --------
     >>> book = Codebook(np.arange(2 * 16 * 2, dtype=np.float32).reshape(2, 16, 2), dim=3)
-    >>> book.parts, book.width, book.bits, book
+    >>> book.subspaces, book.width, book.bits, book
     (2, 2, 4, Codebook(2 sub-spaces of 2 dimensions, 4 bits))
     """
 
@@ -65,17 +65,19 @@ class Codebook:
         self.rotation = None if rotation is None else aligned(rotation)
         self._check_centroids()
         self.dim = int(dim if dim is not None else self.wide if rotation is None else rotation.shape[-1])
-        least = max(1, self.wide - 2 * self.parts + 1)  # two numbers of a sub-space may be fillers
+        least = max(1, self.wide - 2 * self.subspaces + 1)  # two numbers of a sub-space may be fillers
         if not least <= self.dim <= self.wide:
             wanted = f"from {least} to {self.wide}"
             raise InputError(f"`dim` must be {wanted} for centroids of shape {centroids.shape}. Got {self.dim}.")
         self._check_rotation()
         self.lost = lost
-        if lost is not None and (lost.shape != (self.parts,) or not (np.isfinite(lost).all() and (lost >= 0).all())):
-            raise InputError(f"`lost` must be {self.parts} finite numbers of at least 0. Got others.")
+        if lost is not None and (
+            lost.shape != (self.subspaces,) or not (np.isfinite(lost).all() and (lost >= 0).all())
+        ):
+            raise InputError(f"`lost` must be {self.subspaces} finite numbers of at least 0. Got others.")
 
     @property
-    def parts(self) -> int:
+    def subspaces(self) -> int:
         """How many sub-spaces there are: M."""
         return int(self.centroids.shape[0])
 
@@ -86,8 +88,8 @@ class Codebook:
 
     @property
     def wide(self) -> int:
-        """The length of a vector once it is turned."""
-        return self.parts * self.width
+        """The length of a vector once it is rotated."""
+        return self.subspaces * self.width
 
     @property
     def bits(self) -> int:
@@ -102,7 +104,7 @@ class Codebook:
         """
         if self.rotation is None:
             return False
-        last = self.rotation.reshape(self.parts, self.width, self.dim)[:, -1]
+        last = self.rotation.reshape(self.subspaces, self.width, self.dim)[:, -1]
         return self.dim > 1 and np.count_nonzero(last) == 1 and bool(last[:, -1].any())
 
     @cached_property
@@ -116,7 +118,7 @@ class Codebook:
         return int(2 * self.centroids.nbytes + (0 if self.rotation is None else self.rotation.nbytes))
 
     def __repr__(self) -> str:
-        return f"Codebook({self.parts} sub-spaces of {self.width} dimensions, {self.bits} bits)"
+        return f"Codebook({self.subspaces} sub-spaces of {self.width} dimensions, {self.bits} bits)"
 
     def with_centroids(self, centroids: Float32Array) -> Self:
         """Return the same rotation with other centroids of the same shape."""
@@ -125,17 +127,17 @@ class Codebook:
             raise InputError(f"`centroids` must have shape {self.centroids.shape}. Got {given.shape}.")
         return type(self)(given, self.rotation, dim=self.dim, lost=self.lost)
 
-    def turned(self, rows: Float32Array) -> Float32Array:
+    def rotated(self, rows: Float32Array) -> Float32Array:
         """Return vectors in the codebook's own dimensions, a row each, by one thread of Faiss's matrix product."""
         if self.rotation is None:
             wide = np.zeros((len(rows), self.wide), np.float32)
             wide[:, : self.dim] = rows
             return wide
         with faiss_threads(1):
-            turned: Float32Array = self._turn().apply(np.ascontiguousarray(rows, np.float32))
-        return turned
+            rotated: Float32Array = self._turn().apply(np.ascontiguousarray(rows, np.float32))
+        return rotated
 
-    def turned_back(self, rows: Float32Array) -> Float32Array:
+    def rotated_back(self, rows: Float32Array) -> Float32Array:
         """Return vectors in the dimensions they came with."""
         if self.rotation is None:
             return np.ascontiguousarray(rows[:, : self.dim])
@@ -143,21 +145,21 @@ class Codebook:
         return back
 
     def assigned(self, rows: Float32Array) -> NDArray[np.uint8]:
-        """Return the nearest centroid of every piece of every vector: vectors × parts."""
-        return self.assigned_pieces(self.turned(rows))
+        """Return the nearest centroid of every piece of every vector: vectors × subspaces."""
+        return self.assigned_pieces(self.rotated(rows))
 
-    def assigned_pieces(self, turned: Float32Array) -> NDArray[np.uint8]:
-        """Return the same for vectors that are turned already."""
+    def assigned_pieces(self, rotated: Float32Array) -> NDArray[np.uint8]:
+        """Return the same for vectors that are rotated already."""
         quantizer = self._quantizer()
         with faiss_threads(1):
-            codes: NDArray[np.uint8] = quantizer.compute_codes(turned)
+            codes: NDArray[np.uint8] = quantizer.compute_codes(rotated)
         return codes if self.bits == 8 else unpacked(codes)
 
     def assigned_alone(self, rows: Float32Array) -> NDArray[np.uint8]:
         """Return the same, each vector by itself: no code depends on which vectors are coded together."""
         quantizer, turn = self._quantizer(), None if self.rotation is None else self._turn()
-        wide = rows if turn is not None else self.turned(rows)
-        codes = np.zeros((len(rows), self.parts * self.bits // 8), np.uint8)
+        wide = rows if turn is not None else self.rotated(rows)
+        codes = np.zeros((len(rows), self.subspaces * self.bits // 8), np.uint8)
         with faiss_threads(1):
             for at in range(len(rows)):
                 row = np.ascontiguousarray(wide[at : at + 1], np.float32)
@@ -166,8 +168,8 @@ class Codebook:
 
     def decoded(self, codes: NDArray[np.uint8]) -> Float32Array:
         """Return the vectors that codes, one a sub-space, stand for."""
-        pieces = self.centroids[np.arange(self.parts), codes]
-        return self.turned_back(pieces.reshape(len(codes), self.wide))
+        pieces = self.centroids[np.arange(self.subspaces), codes]
+        return self.rotated_back(pieces.reshape(len(codes), self.wide))
 
     def write(self, writer: ArtifactWriter) -> None:
         """Store the arrays among an artifact's files."""
@@ -196,7 +198,7 @@ class Codebook:
     def _quantizer(self) -> Any:
         faiss = load_faiss()
 
-        quantizer = faiss.ProductQuantizer(self.wide, self.parts, self.bits)
+        quantizer = faiss.ProductQuantizer(self.wide, self.subspaces, self.bits)
         faiss.copy_array_to_vector(np.ascontiguousarray(self.centroids).reshape(-1), quantizer.centroids)
         return quantizer
 
@@ -210,9 +212,9 @@ class Codebook:
         ):
             wanted = "float32 of shape sub-spaces × 16 or 256 × width"
             raise InputError(f"`centroids` must be {wanted}. Got {given.dtype} of shape {given.shape}.")
-        if self.parts > MAX_SUBSPACES or (self.bits == 4 and self.parts % 2):
+        if self.subspaces > MAX_SUBSPACES or (self.bits == 4 and self.subspaces % 2):
             wanted = f"an even number (4 bits) of at most {MAX_SUBSPACES} sub-spaces"
-            raise InputError(f"`centroids` must have {wanted}. Got {self.parts}.")
+            raise InputError(f"`centroids` must have {wanted}. Got {self.subspaces}.")
         if not np.isfinite(given).all():
             raise InputError("`centroids` must hold finite numbers. Got NaN or infinity.")
 
@@ -295,7 +297,7 @@ class PqCodes:
 
     @classmethod
     def of(cls, codes: Uint8Array, *, bits: int) -> Self:
-        """Store codes that come as items × parts."""
+        """Store codes that come as items × subspaces."""
         given: Uint8Array = as_array("codes", codes, np.uint8)
         if given.ndim != 2 or not given.shape[1] or (bits == 4 and given.shape[1] % 2):
             raise InputError(f"`codes` must be items × sub-spaces, an even number for 4 bits. Got {given.shape}.")
@@ -306,16 +308,16 @@ class PqCodes:
         return room
 
     @classmethod
-    def room(cls, count: int, parts: int, *, bits: int) -> Self:
+    def room(cls, count: int, subspaces: int, *, bits: int) -> Self:
         """Return zeros for so many items, to be filled by `put`."""
         return cls(
-            zeros_in_lines((-(-count // ITEMS_PER_BLOCK), parts * bits // 8, ITEMS_PER_BLOCK), np.uint8),
+            zeros_in_lines((-(-count // ITEMS_PER_BLOCK), subspaces * bits // 8, ITEMS_PER_BLOCK), np.uint8),
             count,
             bits=bits,
         )
 
     def put(self, first: int, codes: Uint8Array) -> None:
-        """Write the codes of items from `first` on, given as items × parts."""
+        """Write the codes of items from `first` on, given as items × subspaces."""
         items = np.arange(first, first + len(codes))
         self.stored[items // self.side, :, items % self.side] = codes if self.bits == 8 else packed(codes)
 
@@ -335,7 +337,7 @@ class PqCodes:
         return int(self.stored.shape[2])
 
     @property
-    def parts(self) -> int:
+    def subspaces(self) -> int:
         """Codes of an item."""
         return int(self.stored.shape[1]) * (8 // self.bits)
 
@@ -345,7 +347,7 @@ class PqCodes:
         return int(self.stored.nbytes)
 
     def take(self, items: NDArray[Any] | slice) -> Uint8Array:
-        """Return the codes of these items, one a sub-space: items × parts."""
+        """Return the codes of these items, one a sub-space: items × subspaces."""
         numbers = np.arange(self.count)[items]
         found = self.stored[numbers // self.side, :, numbers % self.side]
         return found if self.bits == 8 else unpacked(found)

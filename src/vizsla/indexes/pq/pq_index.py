@@ -132,9 +132,9 @@ class PqIndex(DenseIndex):
     def __init__(self, codes: PqCodes, codebook: Codebook, *, coder: Codebook | None = None):
         self.stored_codes, self.codebook = codes, codebook
         self.coder = codebook if coder is None else coder
-        if (codes.parts, codes.bits) != (codebook.parts, codebook.bits):
-            wanted = f"{codebook.parts} codes of {codebook.bits} bits an item"
-            raise InputError(f"`codes` must have {wanted}. Got {codes.parts} of {codes.bits} bits.")
+        if (codes.subspaces, codes.bits) != (codebook.subspaces, codebook.bits):
+            wanted = f"{codebook.subspaces} codes of {codebook.bits} bits an item"
+            raise InputError(f"`codes` must have {wanted}. Got {codes.subspaces} of {codes.bits} bits.")
         if self.coder.centroids.shape != codebook.centroids.shape or self.coder.dim != codebook.dim:
             raise InputError(f"`coder` must have the shape of `codebook`. Got {self.coder!r} and {codebook!r}.")
 
@@ -190,7 +190,7 @@ class PqIndex(DenseIndex):
     @property
     def bytes(self) -> int:
         """How many bytes an item takes."""
-        return self.codebook.parts * self.codebook.bits // 8
+        return self.codebook.subspaces * self.codebook.bits // 8
 
     @property
     def bits(self) -> int:

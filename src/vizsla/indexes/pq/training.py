@@ -26,7 +26,7 @@ MAX_VECTOR_VALUE = 1e15
 """Of a vector's numbers: squared distances of larger ones overflow float32, and Faiss then ends the process."""
 MAX_ROUNDS = 10_000
 SAMPLE_COPIES = 8
-"""How often training holds its sample in memory, at most: as it came, turned, decoded, and Faiss's own copies."""
+"""How often training holds its sample in memory, at most: as it came, rotated, decoded, and Faiss's own copies."""
 
 
 def train_codebook(
@@ -34,32 +34,32 @@ def train_codebook(
 ) -> Codebook:
     """Learn centroids, and with `opq` a rotation, from a seeded sample of the vectors."""
     dim = int(vectors.shape[1])
-    parts = sub_spaces(dim, bytes=bytes, bits=bits)
-    wide = -(-dim // parts) * parts
+    subspaces = count_subspaces(dim, bytes=bytes, bits=bits)
+    wide = -(-dim // subspaces) * subspaces
     sample = _sample(vectors, CENTROIDS_BY_BITS[bits], wide, seed, memory)
     with faiss_threads(1):  # OpenMP's own would outlive the training, and hang a process that is forked then
-        rotation = _rotation(sample, parts, wide, bits, rounds, seed) if opq and len(sample) else None
-        centroids = np.zeros((parts, CENTROIDS_BY_BITS[bits], wide // parts), np.float32)
-        turned = Codebook(centroids, rotation, dim=dim).turned(sample)
+        rotation = _rotation(sample, subspaces, wide, bits, rounds, seed) if opq and len(sample) else None
+        centroids = np.zeros((subspaces, CENTROIDS_BY_BITS[bits], wide // subspaces), np.float32)
+        rotated = Codebook(centroids, rotation, dim=dim).rotated(sample)
         if len(sample):
-            centroids = _centroids(turned, parts, bits, seed, threads)
+            centroids = _centroids(rotated, subspaces, bits, seed, threads)
         book = Codebook(centroids, rotation, dim=dim)
-        return Codebook(centroids, rotation, dim=dim, lost=_lost(book, turned[:MAX_VECTORS_MEASURED]))
+        return Codebook(centroids, rotation, dim=dim, lost=_lost(book, rotated[:MAX_VECTORS_MEASURED]))
 
 
-def sub_spaces(dim: int, *, bytes: int, bits: int) -> int:
+def count_subspaces(dim: int, *, bytes: int, bits: int) -> int:
     """Return into how many pieces a vector is cut, or raise where there are more than dimensions.
 
     Examples
     --------
-    >>> sub_spaces(384, bytes=48, bits=8), sub_spaces(384, bytes=48, bits=4)
+    >>> count_subspaces(384, bytes=48, bits=8), count_subspaces(384, bytes=48, bits=4)
     (48, 96)
     """
     check_choice("bits", bits, list(CENTROIDS_BY_BITS))
-    parts = check_whole("bytes", bytes, 2048) * (8 // bits)
-    if parts > dim:
+    subspaces = check_whole("bytes", bytes, 2048) * (8 // bits)
+    if subspaces > dim:
         raise InputError(f"`bytes` must be at most {dim * bits // 8} for {dim} dimensions. Got {bytes}.")
-    return parts
+    return subspaces
 
 
 def _sample(vectors: Any, centroids: int, wide: int, seed: int, memory: int) -> Float32Array:
@@ -74,15 +74,17 @@ def _sample(vectors: Any, centroids: int, wide: int, seed: int, memory: int) -> 
     return finite(sample)
 
 
-def _rotation(sample: Float32Array, parts: int, wide: int, bits: int, rounds: int, seed: int) -> Float32Array | None:
+def _rotation(
+    sample: Float32Array, subspaces: int, wide: int, bits: int, rounds: int, seed: int
+) -> Float32Array | None:
     faiss = load_faiss()
 
     if len(sample) <= CENTROIDS_BY_BITS[bits]:
         return None  # every vector gets centroids of its own: nothing is lost that a rotation could save
     dim = sample.shape[1]
-    turn = faiss.OPQMatrix(dim, parts, wide)
+    turn = faiss.OPQMatrix(dim, subspaces, wide)
     turn.niter, turn.max_train_points = rounds, len(sample)
-    quantizer = faiss.ProductQuantizer(wide, parts, bits)
+    quantizer = faiss.ProductQuantizer(wide, subspaces, bits)
     _set_clustering(quantizer.cp, seed, 4)
     turn.pq = quantizer
     turn.train(sample)
@@ -90,15 +92,15 @@ def _rotation(sample: Float32Array, parts: int, wide: int, bits: int, rounds: in
     return rotation
 
 
-def _centroids(turned: Float32Array, parts: int, bits: int, seed: int, threads: int) -> Float32Array:
-    if len(turned) <= CENTROIDS_BY_BITS[bits]:
-        return _own_centroids(turned, parts, CENTROIDS_BY_BITS[bits])
-    pieces = turned.reshape(len(turned), parts, -1)
+def _centroids(rotated: Float32Array, subspaces: int, bits: int, seed: int, threads: int) -> Float32Array:
+    if len(rotated) <= CENTROIDS_BY_BITS[bits]:
+        return _own_centroids(rotated, subspaces, CENTROIDS_BY_BITS[bits])
+    pieces = rotated.reshape(len(rotated), subspaces, -1)
 
     def learned(numbers: NDArray[np.int64]) -> Float32Array:
         return np.stack([_clustered(pieces[:, number], bits, seed) for number in numbers.tolist()])
 
-    return in_threads(learned, np.arange(parts), threads, turn=1)
+    return in_threads(learned, np.arange(subspaces), threads, turn=1)
 
 
 def _clustered(piece: Float32Array, bits: int, seed: int) -> Float32Array:
@@ -112,17 +114,17 @@ def _clustered(piece: Float32Array, bits: int, seed: int) -> Float32Array:
     return centroids
 
 
-def _own_centroids(turned: Float32Array, parts: int, count: int) -> Float32Array:
+def _own_centroids(rotated: Float32Array, subspaces: int, count: int) -> Float32Array:
     """Give every vector centroids of its own; the last one's stand for the rest too."""
-    numbers = np.minimum(np.arange(count), len(turned) - 1)
-    pieces = turned[numbers].reshape(count, parts, -1)
+    numbers = np.minimum(np.arange(count), len(rotated) - 1)
+    pieces = rotated[numbers].reshape(count, subspaces, -1)
     return np.ascontiguousarray(pieces.transpose(1, 0, 2))
 
 
-def _lost(book: Codebook, turned: Float32Array) -> Float32Array:
+def _lost(book: Codebook, rotated: Float32Array) -> Float32Array:
     """Return the share of the squared lengths that coding loses, in each sub-space."""
-    pieces = turned.reshape(len(turned), book.parts, book.width)
-    rest = pieces - book.centroids[np.arange(book.parts), book.assigned_pieces(turned)]
+    pieces = rotated.reshape(len(rotated), book.subspaces, book.width)
+    rest = pieces - book.centroids[np.arange(book.subspaces), book.assigned_pieces(rotated)]
     total = np.einsum("nmj,nmj->m", pieces, pieces, dtype=np.float64)
     share = np.einsum("nmj,nmj->m", rest, rest, dtype=np.float64) / np.where(total > 0, total, 1)
     shares: Float32Array = share.astype(np.float32)
@@ -161,8 +163,8 @@ NUMBERS_PER_CHUNK = 1 << 22
 
 def encoded(vectors: Any, codebook: Codebook, *, memory: int, threads: int = 1) -> PqCodes:
     """Return the codes of vectors; memory for a few chunks is taken beside the codes."""
-    codes = PqCodes.room(len(vectors), codebook.parts, bits=codebook.bits)
-    # A chunk is held as it came, in float32, turned, and with its distances to a sub-space's centroids.
+    codes = PqCodes.room(len(vectors), codebook.subspaces, bits=codebook.bits)
+    # A chunk is held as it came, in float32, rotated, and with its distances to a sub-space's centroids.
     width = codebook.dim + codebook.wide + codebook.centroids.shape[1]
     size = min(NUMBERS_PER_CHUNK, memory // 8)
     pieces = blocks(len(vectors), width, size=size)

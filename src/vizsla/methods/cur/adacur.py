@@ -20,7 +20,7 @@ from vizsla.methods.cur.anchors import AnchorScores
 from vizsla.methods.cur.budgeted import MAX_RIDGE, BudgetedSearch, ItemPool
 from vizsla.methods.cur.components import check_catalog, check_cheap, found_by, scorer_artifact
 from vizsla.methods.cur.estimates import CurEstimates, Estimates, PooledEstimates
-from vizsla.methods.cur.factors import Factors, damping
+from vizsla.methods.cur.factors import Factors, noise_ridge
 from vizsla.methods.cur.plan import Plan, read_plan, write_plan
 from vizsla.typing import Int64Array
 
@@ -77,7 +77,7 @@ class Adacur(BudgetedSearch):
             raise InputError("`fixed` must name every item once. Got one twice.")
         self.anchors, self.first, self.fixed = anchors, first, fixed
         self.ridge = float(check_range("ridge", ridge, 0, MAX_RIDGE))
-        self._damping = damping(anchors.factors, self.ridge)
+        self._damping = noise_ridge(anchors.factors, self.ridge)
         self._aligned_first = None if first is None else ReindexedPart(first, anchors.items)
 
     @property

@@ -176,7 +176,7 @@ class Purchase(PurchasedScores):
     ----------
     found : Candidates
         What was bought, ranked.
-    settled : Settled
+    settled : FinalWeights
         The weights of every query when its budget was spent.
     calls : int
         Calls that were made.
@@ -332,7 +332,7 @@ class BudgetedSearch(BudgetedRetriever):
         stats = Stats()
         for at, prior in enumerate(self._aligned_priors):
             scored = prior.score(queries, pairs, None, threads)
-            guessed = guessed + bought.settled.told(at, pairs, scored.scores)
+            guessed = guessed + bought.settled.expected(at, pairs, scored.scores)
             stats = stats + scored.stats
         return PairScores(guessed.astype(np.float32), stats)
 

@@ -60,7 +60,7 @@ class FinalWeights(NamedTuple):
             found[some] = np.sum(columns * self.weights[rows[some]], axis=1, dtype=np.float64)
         return found + self.bias[rows]
 
-    def told(self, retriever: int, pairs: Candidates, scores: Float32Array) -> Float64Array:
+    def expected(self, retriever: int, pairs: Candidates, scores: Float32Array) -> Float64Array:
         """Return what a retriever's scores of the pairs add."""
         return np.asarray(self.own[pairs.row_numbers(), retriever] * scores.astype(np.float64))
 

@@ -207,14 +207,14 @@ MIN_SQUARED_LENGTH = 1e-9
 """Of a column's squared length: less than this would drown in rounding, and counts as nothing."""
 
 
-def damping(factors: Factors, ridge: float) -> float:
+def noise_ridge(factors: Factors, ridge: float) -> float:
     """Return `ridge` times the mean square of a column around its mean, where a column is what anchors say of an item.
 
     So neither a scorer's unit nor a constant in all of its scores matters. 0 where all anchors say the same.
 
     Examples
     --------
-    >>> damping(Factors.of(np.array([[10.0, 20.0], [12.0, 20.0]])), 0.5)
+    >>> noise_ridge(Factors.of(np.array([[10.0, 20.0], [12.0, 20.0]])), 0.5)
     0.5
     """
     if not ridge or not factors.count:

@@ -35,9 +35,9 @@ class HouseholderBasis:
     Examples
     --------
     >>> turn = HouseholderBasis(2)
-    >>> abs(turn.take_in(turn.factored(turn.turned(np.array([[3.0, 4.0]]))))).round(6).tolist()
+    >>> abs(turn.take_in(turn.factored(turn.reflected(np.array([[3.0, 4.0]]))))).round(6).tolist()
     [[5.0]]
-    >>> abs(turn.turned(np.array([[3.0, 4.0], [-4.0, 3.0]]))).round(6).tolist()
+    >>> abs(turn.reflected(np.array([[3.0, 4.0], [-4.0, 3.0]]))).round(6).tolist()
     [[5.0, 0.0], [0.0, 5.0]]
     """
 
@@ -45,7 +45,7 @@ class HouseholderBasis:
         self.dim, self.size = dim, 0
         self._blocks: list[tuple[int, Float64Array, Float64Array]] = []
 
-    def turned(self, rows: Float64Array) -> Float64Array:
+    def reflected(self, rows: Float64Array) -> Float64Array:
         """Return vectors in the basis's own coordinates."""
         found = np.array(rows, np.float64)
         for start, mirrors, inner in self._blocks:
@@ -60,9 +60,9 @@ class HouseholderBasis:
             _reflect(found[:, start:], mirrors, inner.T)
         return np.asarray(found[0])
 
-    def factored(self, turned: Float64Array) -> Factored:
-        """Take what is outside of the span of turned vectors apart, as many as there is room for."""
-        packed, scales = np.linalg.qr(turned[: self.room, self.size :].T, mode="raw")
+    def factored(self, reflected: Float64Array) -> Factored:
+        """Take what is outside of the span of reflected vectors apart, as many as there is room for."""
+        packed, scales = np.linalg.qr(reflected[: self.room, self.size :].T, mode="raw")
         return Factored(packed, scales)
 
     @property
@@ -131,23 +131,23 @@ class RankRevealingLstsq:
         return self._turn.back(self._solution if self._independent else self._least_squares())
 
     def _add(self, block: Float64Array, scores: NDArray[np.floating]) -> None:
-        size, turned = self._turn.size, self._turn.turned(block)
-        new = self._new(turned, MIN_INDEPENDENT_SHARE * np.linalg.norm(block, axis=1))
+        size, reflected = self._turn.size, self._turn.reflected(block)
+        new = self._new(reflected, MIN_INDEPENDENT_SHARE * np.linalg.norm(block, axis=1))
         triangle = None if new is None else self._turn.take_in(new)
         self._scores = np.concatenate([self._scores, scores])
         if self._independent and triangle is not None and len(triangle) == len(block):
-            steps = np.linalg.solve(triangle, scores - turned[:, :size] @ self._solution)
+            steps = np.linalg.solve(triangle, scores - reflected[:, :size] @ self._solution)
             self._solution = np.concatenate([self._solution, steps])
-            self._coordinates.append(np.concatenate([turned[:, :size], triangle], axis=1))
+            self._coordinates.append(np.concatenate([reflected[:, :size], triangle], axis=1))
         else:
             self._independent = False
-            self._coordinates.append(self._turn.turned(block)[:, : self._turn.size])
+            self._coordinates.append(self._turn.reflected(block)[:, : self._turn.size])
 
-    def _new(self, turned: Float64Array, least: Float64Array) -> Factored | None:
+    def _new(self, reflected: Float64Array, least: Float64Array) -> Factored | None:
         """Return the parts of the columns that are outside of the span of all before them."""
-        kept = np.flatnonzero(np.linalg.norm(turned[:, self._turn.size :], axis=1) > least)
+        kept = np.flatnonzero(np.linalg.norm(reflected[:, self._turn.size :], axis=1) > least)
         while len(kept):
-            parts = self._turn.factored(turned[kept])
+            parts = self._turn.factored(reflected[kept])
             inside = np.flatnonzero(parts.lengths() <= least[kept][: self._turn.room])
             if not len(inside):
                 return parts

@@ -38,34 +38,34 @@ class WeightPrior(NamedTuple):
 
     Parameters
     ----------
-    told : float64 array, (1 + retrievers × dimensions) × dimensions
+    coef : float64 array, (1 + retrievers × dimensions) × dimensions
         The map.
-    hold : float64 array, dimensions × dimensions
+    precision : float64 array, dimensions × dimensions
         The inverse of the covariance of what the map leaves open.
     """
 
-    told: Float64Array
-    hold: Float64Array
+    coef: Float64Array
+    precision: Float64Array
 
     @blas_threads(1)
     def weights(self, factors: Factors, own: Float32Array) -> Float32Array:
         """Return the expected weights of queries, of which the retrievers' scores of all items are given."""
         seen = with_constant(favored(factors, own))
-        return np.array([row @ self.told for row in seen], np.float32).reshape(len(own), factors.dim)
+        return np.array([row @ self.coef for row in seen], np.float32).reshape(len(own), factors.dim)
 
 
 def favored(factors: Factors, own: Float32Array) -> Float64Array:
     """Return the factors of the items that each retriever favors, added up: queries × (retrievers × dimensions)."""
-    parts = [factors.gathered(level(own[:, one])) for one in range(own.shape[1])]
+    parts = [factors.gathered(standardize(own[:, one])) for one in range(own.shape[1])]
     return np.concatenate([np.zeros((len(own), 0)), *parts], axis=1)
 
 
-def level(scores: Float32Array) -> Float32Array:
+def standardize(scores: Float32Array) -> Float32Array:
     """Return each query's scores with mean 0 and length 1.
 
     Examples
     --------
-    >>> level(np.array([[1.0, 1.0, 5.0, 5.0], [2.0, 2.0, 2.0, 2.0]], np.float32)).tolist()
+    >>> standardize(np.array([[1.0, 1.0, 5.0, 5.0], [2.0, 2.0, 2.0, 2.0]], np.float32)).tolist()
     [[-0.5, -0.5, 0.5, 0.5], [0.0, 0.0, 0.0, 0.0]]
     """
     around = scores - scores.mean(axis=1, keepdims=True)
@@ -78,7 +78,7 @@ def with_constant(seen: Float64Array) -> Float64Array:
     return np.concatenate([np.ones((len(seen), 1)), seen], axis=1)
 
 
-def fit_leaning(weights: Float64Array, seen: Float64Array, sizes: Float64Array) -> WeightPrior:
+def fit_weight_prior(weights: Float64Array, seen: Float64Array, sizes: Float64Array) -> WeightPrior:
     """Regress anchor queries' weights on what their retrievers favor; the ridge is the best of leaving one out.
 
     One query is left out at a time in closed form: a prediction's error without it is its error with it, divided by
@@ -96,7 +96,7 @@ def fit_leaning(weights: Float64Array, seen: Float64Array, sizes: Float64Array) 
     Examples
     --------
     >>> seen = np.array([[1.0], [2.0], [3.0], [4.0]])
-    >>> fit_leaning(2 * seen + 1, seen, np.ones(1)).told.round(1).tolist()
+    >>> fit_weight_prior(2 * seen + 1, seen, np.ones(1)).coef.round(1).tolist()
     [[1.0], [2.0]]
     """
     given = with_constant(seen)
@@ -141,7 +141,7 @@ class ResidualFit:
         Share of the residual that is taken for noise.
     explained : float64 array
         The share of the variance that each retriever explains alone.
-    leaning : Leaning, optional
+    weight_prior : WeightPrior, optional
         What a query's weights will be; around 0 without it.
     """
 
@@ -152,11 +152,11 @@ class ResidualFit:
     anchors: int
     ridge: float
     explained: Float64Array
-    leaning: WeightPrior | None = None
+    weight_prior: WeightPrior | None = None
 
     def estimates(self, own: Float32Array, threads: int = 1) -> RidgeEstimates:
         """Return the estimates of queries of which only the retrievers' scores are known."""
-        start = None if self.leaning is None else self.leaning.weights(self.factors, own)
+        start = None if self.weight_prior is None else self.weight_prior.weights(self.factors, own)
         return RidgeEstimates(self.factors, own, self.mean, self.penalty(), start, threads)
 
     def with_ridge(self, ridge: float) -> ResidualFit:
@@ -165,15 +165,15 @@ class ResidualFit:
 
     def over(self, factors: Factors) -> ResidualFit:
         """Return the fit with the factors of a query's own items; too few for its retrievers to tell its weights."""
-        return replace(self, factors=factors, leaning=None)
+        return replace(self, factors=factors, weight_prior=None)
 
     def penalty(self) -> Float64Array:
         """Return noise over the weights' variance, as a matrix: that of Bayes' rule."""
         noise, dim = max(self.ridge * self.noise, 1e-12), self.factors.dim
         held = np.minimum(noise / np.maximum(self.spread, 1e-12), 1e12)
         found = np.diag(np.concatenate([np.full(dim, noise * self.anchors), held]))
-        if self.leaning is not None:
-            found[:dim, :dim] = noise * self.leaning.hold
+        if self.weight_prior is not None:
+            found[:dim, :dim] = noise * self.weight_prior.precision
         return found
 
 
@@ -210,11 +210,13 @@ class Decomposition:
         """Keep `rank` dimensions."""
         kept, weights = Factors.of(self.factors[:rank], storage), self.weights[:, :rank]
         sizes = np.linalg.norm(self.factors[:rank].astype(np.float64), axis=1)
-        leaning = None
+        weight_prior = None
         if self.seen and len(weights) > 1:
-            leaning = fit_leaning(weights, np.concatenate([part[:, :rank] for part in self.seen], axis=1), sizes)
+            weight_prior = fit_weight_prior(
+                weights, np.concatenate([part[:, :rank] for part in self.seen], axis=1), sizes
+            )
         anchors = len(weights)
-        return ResidualFit(self.mean, self.spread, self.noise, kept, anchors, ridge, self.explained, leaning)
+        return ResidualFit(self.mean, self.spread, self.noise, kept, anchors, ridge, self.explained, weight_prior)
 
 
 class Dimensions(NamedTuple):
@@ -308,7 +310,7 @@ def leading(matrix: Float32Array, rank: int) -> Float64Array:
 
 def _seen(residual: Float32Array, own: Float32Array, weights: Float64Array) -> Float64Array:
     """Return what a retriever favors of every anchor query, in the factors that the other anchors alone would give."""
-    liked = np.asarray(residual @ level(own).T, np.float64)  # by one query's residual, of another's retriever
+    liked = np.asarray(residual @ standardize(own).T, np.float64)  # by one query's residual, of another's retriever
     np.fill_diagonal(liked, 0.0)
     return np.asarray(liked.T @ weights)
 
@@ -397,13 +399,13 @@ STORED_ARRAYS = ("mean", "spread", "explained")
 
 def write_fit(writer: ArtifactWriter, fit: ResidualFit) -> None:
     """Store weights, spreads and factors."""
-    writer.parameters(noise=fit.noise, ridge=fit.ridge, anchors=fit.anchors, leaning=fit.leaning is not None)
+    writer.parameters(noise=fit.noise, ridge=fit.ridge, anchors=fit.anchors, weight_prior=fit.weight_prior is not None)
     for name in STORED_ARRAYS:
         writer.array(name, getattr(fit, name))
     writer.child("factors", fit.factors)
-    if fit.leaning is not None:
-        writer.array("told", fit.leaning.told)
-        writer.array("hold", fit.leaning.hold)
+    if fit.weight_prior is not None:
+        writer.array("told", fit.weight_prior.coef)
+        writer.array("hold", fit.weight_prior.precision)
 
 
 def read_fit(reader: ArtifactReader) -> ResidualFit:
@@ -416,13 +418,15 @@ def read_fit(reader: ArtifactReader) -> ResidualFit:
     if not sound or len(set(lengths)) > 1 or not (noise >= 0 and ridge >= 0 and 0 < anchors < 2**31):
         raise FormatError(f"{reader.path}: the fit's numbers must be finite and belong together.")
     factors = reader.child("factors", Factors)
-    leaning = _leaning(reader, factors.dim, len(arrays["explained"])) if reader.parameter("leaning", bool) else None
-    return ResidualFit(factors=factors, noise=noise, ridge=ridge, anchors=anchors, leaning=leaning, **arrays)
+    weight_prior = (
+        _weight_prior(reader, factors.dim, len(arrays["explained"])) if reader.parameter("weight_prior", bool) else None
+    )
+    return ResidualFit(factors=factors, noise=noise, ridge=ridge, anchors=anchors, weight_prior=weight_prior, **arrays)
 
 
-def _leaning(reader: ArtifactReader, dim: int, retrievers: int) -> WeightPrior:
+def _weight_prior(reader: ArtifactReader, dim: int, retrievers: int) -> WeightPrior:
     found = WeightPrior(reader.array("told", np.float64, ndim=2), reader.array("hold", np.float64, ndim=2))
-    shapes = found.told.shape == (1 + retrievers * dim, dim) and found.hold.shape == (dim, dim)
+    shapes = found.coef.shape == (1 + retrievers * dim, dim) and found.precision.shape == (dim, dim)
     if not shapes or not all(np.isfinite(values).all() for values in found):
         raise FormatError(f"{reader.path}: what is told of weights must be finite, and as wide as the factors.")
     return found

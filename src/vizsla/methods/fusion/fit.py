@@ -22,7 +22,7 @@ from vizsla.learning.splits import Holdout, TooFewClicksError, draw_holdout
 from vizsla.methods.cold_items import ColdItemBoost
 from vizsla.methods.fusion.candidate_pool import MEASURE, MEASURED_DEPTH, CandidatePool, make_pool
 from vizsla.methods.fusion.result import LearnedFusion
-from vizsla.methods.fusion.rules import SignificanceRule, protected, said_of, select
+from vizsla.methods.fusion.rules import SignificanceRule, describe_rules, protected, select
 from vizsla.methods.fusion.scaling import FusionTrial, ScoreScaling, alone
 from vizsla.methods.fusion.weight_search import Search
 from vizsla.typing import Float64Array
@@ -201,7 +201,7 @@ def learn_fusion(
         names,
         choose([_named(trial) for trial in trials], measured, judge, measure=MEASURE, rule=lambda *_: best),
         _gains(names, tried, selected.honest, judge),
-        said_of(names, trials, measured, selected, mix=fold.mix),
+        describe_rules(names, trials, measured, selected, mix=fold.mix),
         seconds,
         _composed(trials[best], given, dataset, pool.rules, depth=depth),
     )

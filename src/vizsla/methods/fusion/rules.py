@@ -147,7 +147,7 @@ class ColdBoostRule:
 
     Parameters
     ----------
-    standing : Standing
+    significance : SignificanceRule
         Which is the best part on either kind of query.
     level : array
         What the sum or part gives that stands without a lift.
@@ -155,7 +155,7 @@ class ColdBoostRule:
         What the best part gives.
     """
 
-    standing: SignificanceRule
+    significance: SignificanceRule
     level: Float64Array
     part: Float64Array
 
@@ -173,9 +173,9 @@ class ColdBoostRule:
 
     def ranks(self, measured: NDArray[np.float64]) -> list[Rank]:
         """Return the rank of each row."""
-        judge = self.standing.judge
+        judge = self.significance.judge
         harm, worse = np.zeros(len(measured)), np.full(len(measured), np.inf)
-        for kind, best in self.standing.best.items():
+        for kind, best in self.significance.best.items():
             gains = judge.qualities(measured - best, kind)
             harm = np.minimum(harm, gains - min(0.0, judge.gain(self.level, best, kind).mean))
             worse = np.minimum(worse, gains)
@@ -191,9 +191,9 @@ class ColdBoostRule:
             ranks = self.ranks(np.asarray(measured)[same])
             best = max(range(len(same)), key=lambda at: ranks[at])
             lifted, level = measured[same[best]], measured[stands]
-            better = self.standing.replaces(lifted, level)
-            if not better and len(self.standing.losses(lifted)) < len(self.standing.losses(level)):
-                better = is_sound(self.standing.judge, lifted, self.part)
+            better = self.significance.replaces(lifted, level)
+            if not better and len(self.significance.losses(lifted)) < len(self.significance.losses(level)):
+                better = is_sound(self.significance.judge, lifted, self.part)
             if ranks[best][0] == 0 and better:
                 stands = same[best]
         return stands
@@ -214,7 +214,7 @@ class Selection(NamedTuple):
         What would stand without a lift.
     part : int
         The single part with the best quality.
-    standing : Standing
+    significance : SignificanceRule
         By which kinds of query it was ranked.
     honest : array
         The quality of each held-out query under the trial that was selected without it.
@@ -223,7 +223,7 @@ class Selection(NamedTuple):
     best: int
     level: int
     part: int
-    standing: SignificanceRule
+    significance: SignificanceRule
     honest: Float64Array
 
 
@@ -247,12 +247,12 @@ def select(judge: Judge, trials: Sequence[FusionTrial], measured: Sequence[Float
     singles = [at for at, trial in enumerate(trials) if len(trial.used) == 1]
     part = max(singles, key=lambda at: judge.quality(values[at]))
     for kinds in dict.fromkeys([protected(judge), judge.common]):
-        best, level, standing = _candidate(judge, trials, values, kinds)
+        best, level, significance = _candidate(judge, trials, values, kinds)
         if len(trials[best].used) == 1 or not is_sound(judge, values[best], values[part]):
             continue
         honest = cross_fitted(judge, trials, values, kinds)
         if is_sound(judge, honest, values[part]):
-            return Selection(best, level, part, standing, honest)
+            return Selection(best, level, part, significance, honest)
     singled = SignificanceRule.of(judge, list(values[singles]), kinds=protected(judge))
     return Selection(part, part, part, singled, values[part])
 
@@ -287,13 +287,13 @@ def _candidate(
 ) -> tuple[int, int, SignificanceRule]:
     """Return which trial stands, lifted or not, and which would without a lift."""
     singles = [values for values, trial in zip(measured, trials, strict=True) if len(trial.used) == 1]
-    standing = SignificanceRule.of(judge, singles, kinds=kinds)
+    significance = SignificanceRule.of(judge, singles, kinds=kinds)
     rows = list(measured)
-    level = standing.chosen(trials, rows)
-    return ColdBoostRule.of(judge, singles, rows[level]).chosen(trials, rows, level), level, standing
+    level = significance.chosen(trials, rows)
+    return ColdBoostRule.of(judge, singles, rows[level]).chosen(trials, rows, level), level, significance
 
 
-def said_of(
+def describe_rules(
     names: Sequence[str],
     trials: Sequence[FusionTrial],
     measured: Sequence[Float64Array],
@@ -310,10 +310,10 @@ def said_of(
     >>> from vizsla.methods.fusion.scaling import alone
     >>> ranks, trials = [np.array([0.5, 0.5]), np.array([0.25, 0.0])], [alone(0, 2), alone(1, 2)]
     >>> selected = select(Judge.of_cold(np.array([True, False]), 0.5), trials, ranks)
-    >>> said_of(["words", "noise"], trials, ranks, selected, mix=Mix(0.0, 0.5, 0.5))
+    >>> describe_rules(["words", "noise"], trials, ranks, selected, mix=Mix(0.0, 0.5, 0.5))
     'words alone: nDCG@10 0.500 on 2 held-out queries (0.500 warm, 0.500 cold; expected are 50 % warm, 50 % cold). ...
     """
-    best, judge = selected.best, selected.standing.judge
+    best, judge = selected.best, selected.significance.judge
     values = measured[best]
     said = [f"{_named(names, trials[best])}: {_quality(judge, values, mix)}."]
     sums = [at for at, trial in enumerate(trials) if len(trial.used) > 1]
@@ -330,7 +330,7 @@ def said_of(
     if selected.level != best:
         gain = judge.gain(measured[selected.level], values)
         said.append(f"Without the lift, {_named(names, trials[selected.level])} would stand, with {_gain(gain)}.")
-    for kind, gain in selected.standing.losses(values).items():
+    for kind, gain in selected.significance.losses(values).items():
         said.append(f"On {kind} queries it has {_gain(gain)} against the part that is best there.")
     return " ".join(said if len(values) >= MIN_QUERIES else [*said, f"Below {MIN_QUERIES} queries nothing is sure."])
 

@@ -81,9 +81,9 @@ class Search:
 
     Parameters
     ----------
-    pool : Pool
+    pool : CandidatePool
         What the parts say of the held-out queries.
-    standing : Standing
+    significance : SignificanceRule
         Which of two trials is better.
     learners : sequence of bool, optional
         Which parts have learned from clicks: beside one of these, items without clicks may be lifted. None by default.
@@ -94,12 +94,12 @@ class Search:
     def __init__(
         self,
         pool: CandidatePool,
-        standing: SignificanceRule,
+        significance: SignificanceRule,
         *,
         learners: Sequence[bool] | None = None,
         measured: dict[FusionTrial, Float64Array] | None = None,
     ):
-        self.pool, self.standing = pool, standing
+        self.pool, self.significance = pool, significance
         self.learners = [False] * pool.parts if learners is None else learners
         self.measured: dict[FusionTrial, Float64Array] = dict(measured or {})
 
@@ -127,11 +127,11 @@ class Search:
         ]
         for some in alike:
             self._climb(some)
-        stands = self.standing.chosen(list(self.measured), list(self.measured.values()))
+        stands = self.significance.chosen(list(self.measured), list(self.measured.values()))
         level = list(self.measured.values())[stands]
-        lifting = ColdBoostRule.of(self.standing.judge, [self._try(one) for one in singles], level)
+        cold_boost = ColdBoostRule.of(self.significance.judge, [self._try(one) for one in singles], level)
         for some in alike:
-            self._lift([trial for trial in some if self._may_lift(trial)], lifting)
+            self._lift([trial for trial in some if self._may_lift(trial)], cold_boost)
         return self.measured
 
     def _climb(self, trials: Sequence[FusionTrial]) -> None:
@@ -143,15 +143,15 @@ class Search:
             while (better := max(self._around(best, step), key=self._rank)) != best:
                 best = better
 
-    def _lift(self, trials: Sequence[FusionTrial], lifting: ColdBoostRule) -> None:
+    def _lift(self, trials: Sequence[FusionTrial], cold_boost: ColdBoostRule) -> None:
         """Lift items without clicks in the best of these sums; move lift and weights of one as long as that helps."""
         if not trials:
             return
 
         def rank(trial: FusionTrial) -> Rank:
-            return lifting.rank(self._try(trial))
+            return cold_boost.rank(self._try(trial))
 
-        promising = sorted(trials, key=lambda trial: -self.standing.judge.quality(self._try(trial)))[
+        promising = sorted(trials, key=lambda trial: -self.significance.judge.quality(self._try(trial)))[
             :MAX_BOOSTED_TRIALS
         ]
         best = max((trial._replace(lift=lift) for trial in promising for lift in FIRST_COLD_BOOSTS), key=rank)
@@ -167,7 +167,7 @@ class Search:
         return [trial, *(FusionTrial(trial.how, weights) for weights in moves(trial.weights, step))]
 
     def _rank(self, trial: FusionTrial) -> Rank:
-        return self.standing.rank(self._try(trial))
+        return self.significance.rank(self._try(trial))
 
     def _try(self, trial: FusionTrial) -> Float64Array:
         if trial not in self.measured:

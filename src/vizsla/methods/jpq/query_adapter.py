@@ -25,7 +25,7 @@ class QuerySide(Protocol):
     """What a run trains beside the centroids."""
 
     def training(
-        self, index: PqIndex, lessons: JpqTrainingData, settings: JpqSettings, vectors: Float32Array | None
+        self, index: PqIndex, training_data: JpqTrainingData, settings: JpqSettings, vectors: Float32Array | None
     ) -> JpqTraining:
         """Return a training that begins with the encoder as it is."""
 
@@ -47,10 +47,10 @@ class Adapter:
     """A matrix that begins as the identity: the encoder may be a black box, and nothing needs torch."""
 
     def training(
-        self, index: PqIndex, lessons: JpqTrainingData, settings: JpqSettings, vectors: Float32Array | None
+        self, index: PqIndex, training_data: JpqTrainingData, settings: JpqSettings, vectors: Float32Array | None
     ) -> JpqTraining:
         """Return a training of adapter and centroids."""
-        return JpqTraining(index, lessons.rows, settings, vectors=vectors, **lessons.labels)
+        return JpqTraining(index, training_data.rows, settings, vectors=vectors, **training_data.labels)
 
     def trained(self, base: Encoder, learned: Any) -> Encoder:
         """Return the base with an adapter."""
@@ -106,12 +106,12 @@ class QueryModel:
         return replace(asked, encoder=encoder, rate=rate if asked.rate is None else asked.rate)
 
     def training(
-        self, index: PqIndex, lessons: JpqTrainingData, settings: JpqSettings, vectors: Float32Array | None
+        self, index: PqIndex, training_data: JpqTrainingData, settings: JpqSettings, vectors: Float32Array | None
     ) -> ModelTraining:
         """Return a training of the model and the centroids."""
         model = self._copy(settings.seed)
-        parts = {"model": model, "texts": lessons.texts, "vectors": vectors, **lessons.labels}
-        return ModelTraining(index, lessons.rows, settings, **parts)
+        parts = {"model": model, "texts": training_data.texts, "vectors": vectors, **training_data.labels}
+        return ModelTraining(index, training_data.rows, settings, **parts)
 
     def trained(self, base: Encoder, learned: Any) -> Encoder:
         """Write the trained model, and return an encoder that asks it and lets the base answer."""

@@ -50,7 +50,7 @@ class JpqRun:
         The coded items.
     marked : PqIndex, optional
         The same with clicked items marked: trained in its place where the clicked margin is above 0.
-    lessons : Lessons
+    training_data : JpqTrainingData
         What is learned from.
     settings : JpqSettings
         How, where nothing is chosen.
@@ -73,7 +73,7 @@ class JpqRun:
     def __init__(
         self,
         index: PqIndex,
-        lessons: JpqTrainingData,
+        training_data: JpqTrainingData,
         settings: JpqSettings,
         *,
         marked: PqIndex | None = None,
@@ -85,7 +85,7 @@ class JpqRun:
         watch: Watch | None = None,
         side: QuerySide | None = None,
     ):
-        self.index, self.marked, self.lessons = index, marked, lessons
+        self.index, self.marked, self.training_data = index, marked, training_data
         self.settings, self.vectors = settings, vectors
         self.trial, self.checkpoint, self.watch = trial, checkpoint, watch
         self.side: QuerySide = Adapter() if side is None else side
@@ -102,7 +102,7 @@ class JpqRun:
         """Choose, and train on everything."""
         chosen = self.settings if self.trial is None else self._chosen(self.trial)
         index = self.marked if self.marked is not None and chosen.clicked_margin > 0 else self.index
-        training = self._training(index, self.lessons, chosen)
+        training = self._training(index, self.training_data, chosen)
         self._train(training, "all clicks", chosen.epochs if chosen.stop is None else chosen.stop)
         self.best = _trained(training)
         return self.best
@@ -127,7 +127,7 @@ class JpqRun:
         """Train with each share on what is left, and look at the held-out queries after every epoch."""
         for click_loss_weight in self.click_loss_weights:
             settings = replace(self.settings, click_loss_weight=click_loss_weight)
-            training = self._training(trial.coded, trial.lessons, settings)
+            training = self._training(trial.coded, trial.training_data, settings)
             if not self.trials:
                 self._note(0, trial.held.measured(training, self.clicked_margins), training)
             self._train(training, f"trial, share {click_loss_weight:g}", settings.epochs, held=trial.held)
@@ -140,8 +140,8 @@ class JpqRun:
             clicked_margin=best["clicked_margin"],
         )
 
-    def _training(self, index: PqIndex, lessons: JpqTrainingData, settings: JpqSettings) -> JpqTraining:
-        return self.side.training(index, lessons, settings, self.vectors)
+    def _training(self, index: PqIndex, training_data: JpqTrainingData, settings: JpqSettings) -> JpqTraining:
+        return self.side.training(index, training_data, settings, self.vectors)
 
     def _train(self, training: JpqTraining, phase: str, epochs: int, *, held: HeldOutClicks | None = None) -> None:
         """Train so many epochs, from a checkpoint if there is one; with `held`, measure after each and stop early."""

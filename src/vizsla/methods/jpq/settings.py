@@ -54,7 +54,7 @@ class JpqSettings:
     sharpness : float
         What a score's typical spread counts in the losses: larger numbers look at the top alone.
     synthetic_queries : float
-        How many queries a step imagines for items drawn at random, for each real one; see `ImaginedQueries`.
+        How many queries a step imagines for items drawn at random, for each real one; see `SyntheticQueries`.
     clicked_margin : float
         What items with clicks must be better by, in typical spreads of a query's best scores: clicks teach much about
         them, and nothing about the others. Above 0, one bit of an item's codes says whether it has clicks.
@@ -104,7 +104,7 @@ class JpqSettings:
             raise InputError(f'`reassignments` must be 0 at the stage "negatives". Got {self.reassignments}.')
 
     @classmethod
-    def of_paper(cls, parts: int, **others: Any) -> Self:
+    def of_paper(cls, subspaces: int, **others: Any) -> Self:
         """Return the paper's numbers for so many sub-spaces: batch, negatives, loss, rates (section 4.3).
 
         They were chosen for a transformer and half a million queries; a matrix and a small log need larger rates.
@@ -114,7 +114,7 @@ class JpqSettings:
         >>> JpqSettings.of_paper(48).centroid_rate, JpqSettings.of_paper(16).centroid_rate
         (0.0001, 5e-06)
         """
-        return cls(**{**paper_numbers(parts), **others})
+        return cls(**{**paper_numbers(subspaces), **others})
 
     @classmethod
     def of(cls, values: dict[str, Any]) -> Self:
@@ -139,8 +139,8 @@ class JpqSettings:
         return asdict(self)
 
 
-def paper_numbers(parts: int) -> dict[str, Any]:
+def paper_numbers(subspaces: int) -> dict[str, Any]:
     """Return what the paper's section 4.3 says of a training with so many sub-spaces."""
-    centroid_rate = 5e-6 if parts < 32 else 2e-5 if parts < 48 else 1e-4
+    centroid_rate = 5e-6 if subspaces < 32 else 2e-5 if subspaces < 48 else 1e-4
     numbers = {"loss": "lambdarank", "stage": "centroids", "batch": 32, "negatives": 200, "synthetic_queries": 0.0}
     return {**numbers, "adapter_rate": PAPER_RATE, "centroid_rate": centroid_rate}

@@ -36,9 +36,9 @@ from vizsla.methods.jpq.training_data import (
     HeldOutClicks,
     JpqTrainingData,
     JpqTrial,
-    lessons_of,
     log_and_queries,
     lost_clicks,
+    training_data_of,
     unspoilt,
 )
 
@@ -227,7 +227,7 @@ def prepared_run(
     log, asked = log_and_queries(clicks, queries, base.items, base.encoder)
     if not len(asked):
         _, asked = log_and_queries(None, _item_pieces(clicks, base), base.items, base.encoder)
-    first = paper_numbers(index.codebook.parts) if paper else {} if side is None else {"batch": MODEL_BATCH}
+    first = paper_numbers(index.codebook.subspaces) if paper else {} if side is None else {"batch": MODEL_BATCH}
     given = {**first, **settings}
     given["reassignments"] = 0 if reassignments == AUTO and (paper or side is not None) else reassignments
     how = _settings(click_loss_weight, log, teacher, _with_reassignments(given, index, log))
@@ -235,16 +235,18 @@ def prepared_run(
     split = _split(log, cold, how)
     clicked_margin = 0.0 if paper and clicked_margin == AUTO else clicked_margin
     how, clicked_margins = _with_clicked_margin(how, clicked_margin, log, vectors, chosen=split is not None)
-    lessons = lessons_of(log, asked, base.encoder, teacher, depth=how.depth, threads=check_positive("threads", threads))
+    training_data = training_data_of(
+        log, asked, base.encoder, teacher, depth=how.depth, threads=check_positive("threads", threads)
+    )
     click_loss_weights = CLICK_LOSS_WEIGHTS if click_loss_weight == AUTO and 0 < how.stage_click_loss_weight < 1 else ()
     marked = trial = None
     if log is not None and clicked_margins:
         marked = marked_index(index, vectors, log.clicked, seed=how.seed)
     if log is not None and split is not None:
-        left = unspoilt(lessons.without(log, split), teacher, lost_clicks(log, split, base.items), how.depth)
+        left = unspoilt(training_data.without(log, split), teacher, lost_clicks(log, split, base.items), how.depth)
         trial = _trial(index, left, HeldOutClicks.of(log, split), split, vectors if clicked_margins else None, how)
     return JpqRun(
-        index, lessons, how, marked=marked,
+        index, training_data, how, marked=marked,
         click_loss_weights=click_loss_weights, clicked_margins=clicked_margins, trial=trial, vectors=vectors,
         checkpoint=None if checkpoint is None else _folder(Path(checkpoint)), watch=watch, side=side,
     )  # fmt: skip

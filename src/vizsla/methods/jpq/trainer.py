@@ -19,9 +19,9 @@ from vizsla.learning.data import Positives, union
 from vizsla.learning.distillation import Teacher, distillation, log_shares
 from vizsla.learning.loop import Training, TrainingState
 from vizsla.learning.losses import LOSSES, in_pieces
-from vizsla.learning.negatives import ImaginedQueries, live_search
+from vizsla.learning.negatives import SyntheticQueries, mine_hard_negatives
 from vizsla.learning.optimizers import AdamW, clipped, rate_factor
-from vizsla.learning.recoding import Seen, recoded
+from vizsla.learning.recoding import CodeGradients, recoded
 from vizsla.learning.torch_encoder import TorchQueryEncoder
 from vizsla.methods.jpq.settings import JpqSettings
 from vizsla.typing import Float32Array, Int32Array, Int64Array
@@ -33,13 +33,13 @@ MAX_RECODING_QUERIES = 50_000
 """Queries that say how items are coded anew, at most."""
 
 
-def seen_of_clicked(training: JpqTraining) -> Seen:
+def clicked_gradients(training: JpqTraining) -> CodeGradients:
     """Return the loss's derivatives by the scores of clicked items, over the queries of a training as it is now."""
     asked, clicked = np.arange(len(training.rows)), _clicked(training.relevant, training.scores.items)
     if len(asked) > MAX_RECODING_QUERIES:
         rng = np.random.default_rng(training.settings.seed)
         asked = np.sort(rng.choice(asked, MAX_RECODING_QUERIES, replace=False))
-    return Seen.joined(
+    return CodeGradients.joined(
         [
             _seen_by(training, asked[at : at + QUERIES_PER_PIECE], clicked)
             for at in range(0, len(asked), QUERIES_PER_PIECE)
@@ -47,13 +47,13 @@ def seen_of_clicked(training: JpqTraining) -> Seen:
     )
 
 
-def _seen_by(training: JpqTraining, numbers: Int64Array, clicked: NDArray[np.bool_]) -> Seen:
+def _seen_by(training: JpqTraining, numbers: Int64Array, clicked: NDArray[np.bool_]) -> CodeGradients:
     """Return the same by some queries, and by as many synthetic ones as a step has beside them."""
     pick = np.random.default_rng([training.settings.seed, 2, training.steps_done, int(numbers[0])])
     asked, parts = training.losses(numbers, training.looked_at(numbers), pick)
     pairs = [_pairs(training, asked, part, clicked) for part in parts]
     queries, items, slopes, curvatures = (np.concatenate(arrays) for arrays in zip(*pairs, strict=True))
-    return Seen(asked.turned, queries, items, *(len(asked.rows) * np.stack([slopes, curvatures])))
+    return CodeGradients(asked.rotated, queries, items, *(len(asked.rows) * np.stack([slopes, curvatures])))
 
 
 def _pairs(
@@ -104,7 +104,7 @@ class JpqTraining(Training):
         a step uses: what clicked items must be better by is not learned, but chosen afterwards.
     settings : JpqSettings
         How to train.
-    relevant : Relevant, optional
+    relevant : Positives, optional
         What was clicked for each query; without it, only the teacher is followed.
     teacher : Teacher, optional
         Whom to imitate on the same queries.
@@ -158,7 +158,7 @@ class JpqTraining(Training):
     def recode(self) -> None:
         """Let the codes of clicked items follow what was learned; those of others stay, as a new item's would."""
         allowed = marked_centroids(self.index) if self.marked else None
-        self._take_codes(recoded(self.scores.centroids, self.scores.codes.T, seen_of_clicked(self), allowed=allowed))
+        self._take_codes(recoded(self.scores.centroids, self.scores.codes.T, clicked_gradients(self), allowed=allowed))
 
     def _take_codes(self, codes: NDArray[np.uint8]) -> None:
         self.index = self.index.with_codes(codes)
@@ -185,7 +185,7 @@ class JpqTraining(Training):
         rows, relevant = self._batch(numbers, rows, pick)
         asked = self.scores.asked(rows)
         most = max(1, min(self.settings.negatives, self.scores.items - relevant.items.shape[1]))
-        negatives = live_search(self.scores, asked, most, but=relevant.items)
+        negatives = mine_hard_negatives(self.scores, asked, most, but=relevant.items)
         click_loss_weight = self.settings.stage_click_loss_weight
         parts: list[LossPart] = []
         if click_loss_weight > 0:
@@ -199,7 +199,7 @@ class JpqTraining(Training):
         nothing, asked = np.full((len(rows), 1), -1, np.int32), widened(rows[:, : self.dim], self.marked)
         if clicked_margin:
             asked[:, self.dim :] = self.mark_weight(clicked_margin)
-        return live_search(self.scores, self.scores.asked(asked), min(k, self.scores.items), but=nothing)
+        return mine_hard_negatives(self.scores, self.scores.asked(asked), min(k, self.scores.items), but=nothing)
 
     def mark_weight(self, clicked_margin: float) -> float:
         """Return what a query holds in the dimension of marks, so that marked items must be better by so much."""
@@ -309,11 +309,11 @@ class JpqTraining(Training):
         by_score = np.pad(weight * self.scale * by_score, padding)
         return LossPart(weight * loss, np.pad(items, padding), by_score, weight, real)
 
-    def _synthetic(self, index: PqIndex, vectors: Float32Array | None) -> ImaginedQueries | None:
+    def _synthetic(self, index: PqIndex, vectors: Float32Array | None) -> SyntheticQueries | None:
         if not self.settings.synthetic_queries or not self.relevant.weights.any():
             return None
         known = index.take(slice(None))[:, : self.dim] if vectors is None else vectors
-        return ImaginedQueries(np.asarray(known, np.float32), self.rows[:, : self.dim], self.relevant)
+        return SyntheticQueries(np.asarray(known, np.float32), self.rows[:, : self.dim], self.relevant)
 
     def _spread(self) -> float:
         """Return how far the scores of a query's best items lie apart before training."""

@@ -38,7 +38,7 @@ class HeldOutClicks(NamedTuple):
     ----------
     rows : float32 array
         The queries' vectors.
-    relevant : Relevant
+    relevant : Positives
         Their clicks.
     cold : bool array
         Which queries' items have no click left in training.
@@ -104,7 +104,7 @@ class JpqTrainingData:
     ----------
     rows : float32 array, queries × dimensions
         Vectors of length 1.
-    relevant : Relevant or None
+    relevant : Positives or None
         Clicks; a query without any has weights of 0.
     teacher : Teacher or None
         Its best items for the same queries.
@@ -136,10 +136,10 @@ class JpqTrainingData:
         return self.take(np.concatenate([own, others]), _widened(relevant_of(split.train), len(others)))
 
 
-def lessons_of(
+def training_data_of(
     log: ClickLog | None, asked: Queries, encoder: Encoder, teacher: Retriever | None, *, depth: int, threads: int
 ) -> JpqTrainingData:
-    """Make lessons of a log's queries and, after them in `asked`, of queries without clicks."""
+    """Make training_data of a log's queries and, after them in `asked`, of queries without clicks."""
     rows = unit_rows(asked.encoded(encoder))
     relevant = None if log is None else _widened(relevant_of(log), len(asked) - len(log))
     taught = None if teacher is None else Teacher(teacher, asked, depth=depth, threads=threads)
@@ -190,7 +190,7 @@ class JpqTrial(NamedTuple):
 
     Attributes
     ----------
-    lessons : Lessons
+    training_data : JpqTrainingData
         What is left.
     held : HeldOutClicks
         What is held out.
@@ -200,7 +200,7 @@ class JpqTrial(NamedTuple):
         What the uncompressed items give for each held-out query: the worse of warm and cold is to lose least to it.
     """
 
-    lessons: JpqTrainingData
+    training_data: JpqTrainingData
     held: HeldOutClicks
     coded: PqIndex
     against: Float64Array | None = None
@@ -209,7 +209,7 @@ class JpqTrial(NamedTuple):
 def unspoilt(
     left: JpqTrainingData, teacher: Retriever | None, lost: list[tuple[str, str, float]], depth: int
 ) -> JpqTrainingData:
-    """Return what is left of the lessons with a teacher that has not seen the clicks that are held out, either.
+    """Return what is left of the training_data with a teacher that has not seen the clicks that are held out, either.
 
     PEFA forgets them; any other teacher stays as it is.
     """

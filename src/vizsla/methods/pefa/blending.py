@@ -279,7 +279,7 @@ def narrowed(rows: Rows, dim: int) -> Rows:
     return SparseRows.of(rows.to_scipy()[:, :dim])
 
 
-def near_sparse(
+def sparse_candidates(
     queries: Rows, wanted: Any, parts: list[InvertedIndex], *, near: int, lowest: np.float32
 ) -> tuple[list[Float32Array], NDArray[np.bool_], Int64Array]:
     """Return the scores by each part, whether they are relevant, and the numbers of each query's candidates.
@@ -292,7 +292,7 @@ def near_sparse(
     >>> from scipy.sparse import csr_array
     >>> queries, wanted = csr_array([[1.0, 0.0]]), csr_array([[0, 0, 1]])
     >>> part = InvertedIndex.build(csr_array([[2.0, 0.0], [1.0, 0.0], [0.0, 1.0]]))
-    >>> scores, relevant, numbers = near_sparse(queries, wanted, [part], near=1, lowest=np.float32(-1))
+    >>> scores, relevant, numbers = sparse_candidates(queries, wanted, [part], near=1, lowest=np.float32(-1))
     >>> numbers.tolist(), scores[0].tolist(), relevant.tolist()
     ([[0, 2]], [[2.0, 0.0]], [[False, True]])
     """

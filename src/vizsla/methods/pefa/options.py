@@ -175,7 +175,7 @@ class XlSettings:
         return {name: value for name, value in asdict(self).items() if name != "paper" or value}
 
 
-def clicks_elsewhere(log: ClickLog, items: Strings, dataset: Dataset) -> list[tuple[str, str, float]]:
+def clicks_not_in(log: ClickLog, items: Strings, dataset: Dataset) -> list[tuple[str, str, float]]:
     """Return the log's clicks that the dataset does not have: pairs of text and item, with the weight that it lacks.
 
     Where clicks decay, weights are of another time, and only pairs that the dataset does not have at all are returned.
@@ -186,7 +186,7 @@ def clicks_elsewhere(log: ClickLog, items: Strings, dataset: Dataset) -> list[tu
     >>> from vizsla.core.strings import Strings
     >>> fruit = Strings.of(["f", "p"])
     >>> log = ClickLog.of([("red", "f"), ("green", "p", 2.0)], fruit, lambda texts: [[1.0]] * len(texts))
-    >>> clicks_elsewhere(log, fruit, Dataset.of({"f": "fig", "p": "pear"}, clicks=[("red", "f")]))
+    >>> clicks_not_in(log, fruit, Dataset.of({"f": "fig", "p": "pear"}, clicks=[("red", "f")]))
     [('green', 'p', 2.0)]
     """
     clicks = dataset.clicks.tocsr()

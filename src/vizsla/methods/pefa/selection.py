@@ -22,7 +22,7 @@ from vizsla.learning.matrices import Rows, is_sparse, products
 from vizsla.learning.measures import reciprocal_ranks
 from vizsla.learning.selection import Choice, ChoiceWarning, Trial, choose, harmless
 from vizsla.learning.splits import LogSplit, log_splits, too_few_message
-from vizsla.methods.pefa.blending import BlendSquares, KnnCalibration, calibrate, click_vectors, near_sparse
+from vizsla.methods.pefa.blending import BlendSquares, KnnCalibration, calibrate, click_vectors, sparse_candidates
 from vizsla.methods.pefa.options import ITEM_WEIGHT, XlSettings, XsSettings
 from vizsla.methods.pefa.xl import VoteCounter, Votes, joined_with_votes, query_index, with_votes
 from vizsla.typing import Float32Array, Float64Array
@@ -172,7 +172,7 @@ def _parts(
     squares, queries, wanted = BlendSquares.of(base, clicks), log.vectors[split.held], log.matrix[split.held]
     if index is not None:
         both = [index, InvertedIndex.build(clicks)]
-        scores, relevant, numbers = near_sparse(queries, wanted, both, near=NEAR_ITEMS, lowest=NO_SCORE)
+        scores, relevant, numbers = sparse_candidates(queries, wanted, both, near=NEAR_ITEMS, lowest=NO_SCORE)
         # Past queries do not score alone over sparse rows, so nobody reads the third.
         is_clicked = clicked[numbers] & (numbers >= 0)
         return _Parts(scores[0], scores[1], scores[0], numbers, is_clicked, relevant, found, squares)

@@ -27,7 +27,7 @@ from vizsla.indexes.flat import FlatIndex
 from vizsla.learning.clicks import ClickLog
 from vizsla.learning.matrices import divided, lengths_of
 from vizsla.learning.selection import Choice
-from vizsla.methods.pefa.options import XlSettings, clicks_elsewhere
+from vizsla.methods.pefa.options import XlSettings, clicks_not_in
 from vizsla.text.highlights import Highlighter
 from vizsla.typing import Float32Array, Float64Array, Int32Array, Int64Array
 
@@ -197,7 +197,7 @@ class PefaXl(Retriever):
 
     def refit_on(self, dataset: Dataset, *, threads: int = 1) -> PefaXl:
         """Forget what this dataset does not have, and let the base forget it too; all settings stay."""
-        lost, base = clicks_elsewhere(self.log, self.items, dataset), self.base.refit_on(dataset, threads=threads)
+        lost, base = clicks_not_in(self.log, self.items, dataset), self.base.refit_on(dataset, threads=threads)
         left = self.without_clicks(lost) if lost else self
         if base is self.base:
             return left

@@ -35,7 +35,7 @@ from vizsla.methods.pefa.blending import (
     past_query_rows,
     query_rows,
 )
-from vizsla.methods.pefa.options import XsSettings, clicks_elsewhere
+from vizsla.methods.pefa.options import XsSettings, clicks_not_in
 from vizsla.typing import Float32Array, Float64Array, Int64Array
 
 if TYPE_CHECKING:
@@ -270,7 +270,7 @@ class PefaXs(IndexRetriever):
                 raise InputError(f"A base must have learned from no clicks, to stay. Got {self.base!r}. {remedy}")
             again: PefaXs = refit(self, dataset, threads=threads, members={"base": base}, base="base")
             return again
-        lost = clicks_elsewhere(self.log, self.items, dataset)
+        lost = clicks_not_in(self.log, self.items, dataset)
         return self.without_clicks(lost) if lost else self
 
     def children(self) -> list[RowSpaceRetriever]:

@@ -23,7 +23,7 @@ def quantize_sidr(
     *,
     queries: int = 500,
     depth: int = 10,
-    most_loss: float = MAX_RECALL_LOSS,
+    max_loss: float = MAX_RECALL_LOSS,
     seed: int = 0,
 ) -> tuple[TokenRetriever, QuantizationCheck]:
     """Return beta search with an int8 model if recall holds, or as it was; and the check that says which.
@@ -38,7 +38,7 @@ def quantize_sidr(
         How many of them are asked, at most.
     depth : int
         How far down is looked.
-    most_loss : float
+    max_loss : float
         How much recall may fall.
     seed : int
         Draws the queries.
@@ -57,7 +57,7 @@ def quantize_sidr(
     right = np.split(asked.clicks.indices, asked.clicks.indptr[1:-1])
     check = QuantizationCheck(
         len(asked), len(search.items), recall_of(before, right), recall_of(after, right), recall_of(after, before),
-        slow / fast, depth, most_loss,
+        slow / fast, depth, max_loss,
     )  # fmt: skip
     return (small if check.accepted else search), check
 

@@ -10,7 +10,7 @@ SETTING_RANGES = {
     **dict.fromkeys(("epochs", "batch", "vectors", "wrong", "tokens", "served_epochs"), COUNT),
     **dict.fromkeys(("retrieved", "frozen_layers", "table_epochs", "masked_steps", "seed"), COUNT_FROM_0),
     **dict.fromkeys(("rate", "head_rate", "bias_rate", "teacher_share"), FROM_0),
-    "most_steps": COUNT_OR_NONE,
+    "max_steps": COUNT_OR_NONE,
     "warm_up": SHARE,
     "dropout": NumberRange(0, 0.99),
     "folds": NumberRange(2, whole=True),
@@ -26,7 +26,7 @@ class SidrSettings:
     ----------
     epochs : int
         How often to go through the clicks.
-    most_steps : int, optional
+    max_steps : int, optional
         Stop after so many steps, whatever the epochs say; the rates fall towards this end.
     batch : int
         Queries of a step.
@@ -68,7 +68,7 @@ class SidrSettings:
         In how many parts clicks are split for it: a query meets the table of the other parts' clicks, as new ones do.
     masked_steps : int
         Steps of masked-language-model training on the items, for a checkpoint without a head.
-    leveled : bool
+    center_bias : bool
         Whether the biases of a head that the checkpoint lacks begin where no token stands out; without it they begin
         at 0, as a plain head's do.
     teacher_share : float
@@ -85,7 +85,7 @@ class SidrSettings:
     """
 
     epochs: int = 3
-    most_steps: int | None = None
+    max_steps: int | None = None
     batch: int = 64
     vectors: int = 16
     wrong: int = 1
@@ -104,7 +104,7 @@ class SidrSettings:
     served_epochs: int = 6
     folds: int = 3
     masked_steps: int = 0
-    leveled: bool = True
+    center_bias: bool = True
     teacher_share: float = 1.0
     max_tokens: int = 128
     seed: int = 0

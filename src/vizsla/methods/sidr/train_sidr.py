@@ -46,8 +46,8 @@ MAX_TEXTS_SAMPLED = 200
 """Queries and items from which the head's biases begin."""
 
 
-def begun_model(
-    base: TokenRetriever, lessons: SidrTrainingData, folder: str | Path, settings: SidrSettings
+def initialized_model(
+    base: TokenRetriever, training_data: SidrTrainingData, folder: str | Path, settings: SidrSettings
 ) -> VocabularyModel:
     """Return the model that learns; a head that the checkpoint lacks is made of its word embeddings."""
     model = VocabularyModel(
@@ -59,10 +59,12 @@ def begun_model(
         return model
     if settings.masked_steps:
         mask = int(wordpiece_of(base).vocabulary.find("[MASK]"))
-        train_masked(model, lessons.items, lessons.held, mask, steps=settings.masked_steps, seed=settings.seed)
-    if settings.leveled:
+        train_masked(
+            model, training_data.items, training_data.held, mask, steps=settings.masked_steps, seed=settings.seed
+        )
+    if settings.center_bias:
         rng = np.random.default_rng(settings.seed)
-        center(model, *(_drawn(rng, texts) for texts in (lessons.queries, lessons.items)))
+        center(model, *(_drawn(rng, texts) for texts in (training_data.queries, training_data.items)))
     return model
 
 
@@ -94,8 +96,8 @@ MAX_HELD_OUT_QUERIES = 400
 """How many held-out queries are asked."""
 
 
-def chosen_item_scale(
-    model: VocabularyModel, lessons: SidrTrainingData, held: HeldOutQueries, *, tokens: int, seed: int
+def tune_item_scale(
+    model: VocabularyModel, training_data: SidrTrainingData, held: HeldOutQueries, *, tokens: int, seed: int
 ) -> Choice:
     """Rank what beta search finds by the items' vectors, at several scales; a scale of 0 leaves it as it was.
 
@@ -103,7 +105,7 @@ def chosen_item_scale(
     ----------
     model : VocabularyModel
         After its training.
-    lessons : Lessons
+    training_data : SidrTrainingData
         The items.
     held : HeldOutQueries
         Of which some are drawn, cold and warm alike.
@@ -113,10 +115,10 @@ def chosen_item_scale(
         Draws them.
     """
     asked = held.some(MAX_HELD_OUT_QUERIES, seed)
-    rows = asked.weighted(model, lessons.held, tokens)
-    found = lessons.index.search(rows, RERANKED_DEPTH)
+    rows = asked.weighted(model, training_data.held, tokens)
+    found = training_data.index.search(rows, RERANKED_DEPTH)
     pairs = found.row_numbers(), found.items.astype(np.int64)
-    learned = _learned_scores(model, lessons, rows, pairs, tokens)
+    learned = _learned_scores(model, training_data, rows, pairs, tokens)
     scale, scores = float(model.item_scale.detach()), found._required_scores()
     trials = [{"item_scale": factor * scale} for factor in ITEM_SCALE_FACTORS]
     measured = [
@@ -127,7 +129,7 @@ def chosen_item_scale(
 
 def _learned_scores(
     model: VocabularyModel,
-    lessons: SidrTrainingData,
+    training_data: SidrTrainingData,
     rows: SparseRows,
     pairs: tuple[Int64Array, Int64Array],
     tokens: int,
@@ -135,19 +137,19 @@ def _learned_scores(
     """Return the product of each pair's vectors, the items' as the transformer says them, at a scale of 1."""
     queries, items = pairs
     distinct, places = np.unique(items, return_inverse=True)
-    vectors = _vectors(model, lessons, distinct, tokens).to_scipy()
+    vectors = _vectors(model, training_data, distinct, tokens).to_scipy()
     product = rows.to_scipy()[queries].multiply(vectors[places])
     return np.asarray(product.sum(axis=1), np.float32).reshape(-1)
 
 
-def _vectors(model: VocabularyModel, lessons: SidrTrainingData, items: Int64Array, tokens: int) -> SparseRows:
-    parts, width = [], lessons.asked.width
+def _vectors(model: VocabularyModel, training_data: SidrTrainingData, items: Int64Array, tokens: int) -> SparseRows:
+    parts, width = [], training_data.asked.width
     for start in progress(range(0, len(items), QUERIES_PER_BATCH), what="choosing the items' scale"):
         with model.no_gradients():
             encoding = model.encode(
-                [lessons.items[number] for number in items[start : start + QUERIES_PER_BATCH].tolist()]
+                [training_data.items[number] for number in items[start : start + QUERIES_PER_BATCH].tolist()]
             )
-        parts.append(sparsified(model.fixed_values(encoding, lessons.held), lessons.held, tokens, width))
+        parts.append(sparsified(model.fixed_values(encoding, training_data.held), training_data.held, tokens, width))
     return SparseRows.stacked(parts, width)
 
 
@@ -195,9 +197,9 @@ def train_sidr(
     _check(base, clicked)
     path = _folder(checkpoint)
     ready = prepared(base, clicked, _texts(base, dataset), chosen, answers)
-    learner = begun_model(base, ready.lessons, model, chosen)
+    learner = initialized_model(base, ready.training_data, model, chosen)
     taught = taught_by(base, teacher, clicked, chosen)
-    training = SidrTraining(learner, ready.lessons, chosen, teacher=taught)
+    training = SidrTraining(learner, ready.training_data, chosen, teacher=taught)
     held = ready.held if chosen.semi_parametric else None  # beta search judges only what is trained for it
     guides = type(teacher).__name__, None if answers is None else len(answers)
     key = repr((training_key(base, clicked, learner, chosen), *guides))
@@ -205,7 +207,7 @@ def train_sidr(
     loop.run()
     scale = None
     if chosen.item_tokens and ready.held is not None:
-        scale = chosen_item_scale(learner, ready.lessons, ready.held, tokens=chosen.tokens, seed=chosen.seed)
+        scale = tune_item_scale(learner, ready.training_data, ready.held, tokens=chosen.tokens, seed=chosen.seed)
     made = base.with_table(_encoder(base, clicked, learner, ready, chosen, scale))
     made.report = Choices.of(epochs=None if held is None else chosen_epochs(loop, held), item_scale=scale)
     return made
@@ -270,7 +272,7 @@ def _encoder(
         table = learned_table(base, clicked, clicked.clicks, **options)
     else:
         table = TokenTable(base.encoder.words, np.zeros(base.index.dim, np.float32))
-    tokens = ready.lessons.held
+    tokens = ready.training_data.held
     return SidrEncoder(
         table, vocabulary_onnx(model, tokens), tokens, query_scale=float(model.query_scale.detach()),
         most=settings.tokens, max_tokens=settings.max_tokens, **_items(base, model, scale, settings),

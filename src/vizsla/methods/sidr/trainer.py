@@ -37,7 +37,7 @@ class SidrTraining(Training):
     ----------
     model : VocabularyModel
         What learns.
-    lessons : Lessons
+    training_data : SidrTrainingData
         What it learns from.
     settings : SidrSettings
         How.
@@ -48,13 +48,13 @@ class SidrTraining(Training):
     def __init__(
         self,
         model: VocabularyModel,
-        lessons: SidrTrainingData,
+        training_data: SidrTrainingData,
         settings: SidrSettings,
         *,
         teacher: Teacher | None = None,
     ):
-        super().__init__(settings, len(lessons.pairs[0]))
-        self.model, self.lessons, self.teacher = model, lessons, teacher
+        super().__init__(settings, len(training_data.pairs[0]))
+        self.model, self.training_data, self.teacher = model, training_data, teacher
         rates = {"body": settings.rate, "head": settings.head_rate, "rest": settings.bias_rate}
         self.optimizer = TorchAdamW(model.groups(), rates)
 
@@ -62,7 +62,7 @@ class SidrTraining(Training):
         """Learn from these clicks; return their loss before the step."""
         rng = np.random.default_rng([self.settings.seed, 1, self.steps_done])
         self.model.begin_step(self.settings.seed + self.steps_done)
-        queries, items = (side[numbers] for side in self.lessons.pairs)
+        queries, items = (side[numbers] for side in self.training_data.pairs)
         asked = self.asked(queries)
         found = self._found(asked)
         loss, moves = self._plain_items(asked, items, found) if self.settings.semi_parametric else (0.0, [])
@@ -91,31 +91,33 @@ class SidrTraining(Training):
 
     def asked(self, queries: Int64Array) -> SidrQueries:
         """Encode queries, and keep each one's strongest tokens."""
-        lessons, scale = self.lessons, self.model.query_scale
-        encoding = self.model.encode([lessons.queries[number] for number in queries.tolist()])
-        values = self.model.fixed_values(encoding, lessons.held, scale=scale)
-        own = sparsified(values, lessons.held, self.settings.tokens, lessons.asked.width)
+        training_data, scale = self.training_data, self.model.query_scale
+        encoding = self.model.encode([training_data.queries[number] for number in queries.tolist()])
+        values = self.model.fixed_values(encoding, training_data.held, scale=scale)
+        own = sparsified(values, training_data.held, self.settings.tokens, training_data.asked.width)
         return SidrQueries(queries, encoding, own)
 
     def weighted(self, asked: SidrQueries) -> SparseRows:
         """Return what is searched with: the table's weights and the transformer's."""
-        return summed(self.lessons.tables.take(asked.numbers), asked.rows)
+        return summed(self.training_data.tables.take(asked.numbers), asked.rows)
 
     def _found(self, asked: SidrQueries) -> list[Int64Array]:
         """Return the items that beta search finds now for each query."""
         if not self.settings.retrieved:
             return [np.zeros(0, np.int64)] * len(asked.numbers)
-        found = self.lessons.index.search(self.weighted(asked), self.settings.retrieved)
+        found = self.training_data.index.search(self.weighted(asked), self.settings.retrieved)
         return [part.astype(np.int64) for part in np.split(found.items, found.offsets[1:-1])]
 
     def _plain_items(self, asked: SidrQueries, items: Int64Array, found: list[Int64Array]) -> tuple[float, list[Any]]:
         """Return half the loss of beta search, and how the queries' values are to move."""
-        lessons = self.lessons
+        training_data = self.training_data
         passages = np.concatenate([items, np.setdiff1d(np.concatenate(found), items)])
-        sets = lessons.item_tokens[passages]
+        sets = training_data.item_tokens[passages]
         tokens = np.unique(sets.indices).astype(np.int64)
         values, vectors, kept = self._vectors(asked, tokens)
-        side = TokenSide(vectors, columns(sets, tokens), lessons.index.norms[passages], self._excluded(asked, passages))
+        side = TokenSide(
+            vectors, columns(sets, tokens), training_data.index.norms[passages], self._excluded(asked, passages)
+        )
         scores = side.scores()
         loss, by_score = beta(side, scores)
         if self.teacher is not None:
@@ -127,11 +129,11 @@ class SidrTraining(Training):
         self, asked: SidrQueries, items: Int64Array, found: list[Int64Array], rng: np.random.Generator
     ) -> tuple[float, list[Any]]:
         """Return the losses in which items go through the transformer too, and how all values are to move."""
-        lessons, count = self.lessons, min(self.settings.vectors, len(items))
+        training_data, count = self.training_data, min(self.settings.vectors, len(items))
         some = _first(asked, count)
         passages = np.concatenate([items[:count], self._drawn(some.numbers, found[:count], rng)])
-        rows = lessons.asked.take(some.numbers)
-        tokens = self._scored(np.append(lessons.item_tokens[passages].indices, rows.columns))
+        rows = training_data.asked.take(some.numbers)
+        tokens = self._scored(np.append(training_data.item_tokens[passages].indices, rows.columns))
         values, vectors, kept = self._vectors(some, tokens)
         said, strongest = self._said(passages, tokens)
         learned = self.model.item_scale * said
@@ -148,12 +150,12 @@ class SidrTraining(Training):
     def _scored(self, held_by_texts: NDArray[Any]) -> Int64Array:
         """Return the tokens that learned items are scored by."""
         if self.settings.whole_head:
-            return self.lessons.held
-        return np.intersect1d(held_by_texts, self.lessons.held)
+            return self.training_data.held
+        return np.intersect1d(held_by_texts, self.training_data.held)
 
     def _said(self, passages: Int64Array, tokens: Int64Array) -> tuple[Any, Float32Array]:
         """Return what the transformer says of items, and which of it they keep; of a part of the tokens, all."""
-        encoding = self.model.encode([self.lessons.items[number] for number in passages.tolist()])
+        encoding = self.model.encode([self.training_data.items[number] for number in passages.tolist()])
         said = self.model.values(encoding, tokens)
         kept = np.ones(said.shape, np.float32)
         if self.settings.whole_head and self.settings.tokens < len(tokens):
@@ -165,18 +167,18 @@ class SidrTraining(Training):
         """Return the queries' values of some tokens, their whole vectors, and which values are kept."""
         values = self.model.values(asked.encoding, tokens, scale=self.model.query_scale)
         kept = (columns(asked.rows.to_scipy(), tokens).toarray() > 0).astype(np.float32)
-        table = columns(self.lessons.tables.take(asked.numbers).to_scipy(), tokens).toarray()
+        table = columns(self.training_data.tables.take(asked.numbers).to_scipy(), tokens).toarray()
         return values, table + kept * values.detach().numpy(), kept
 
     def _begun(self, passages: Int64Array, tokens: Int64Array) -> Float32Array:
         """Return where items' vectors begin, before the transformer adds to them: tokens, weighed as by beta search."""
         if not self.settings.item_tokens:
             return np.zeros((len(passages), len(tokens)), np.float32)
-        sets: Float32Array = columns(self.lessons.item_tokens[passages], tokens).toarray()
-        return sets * self.lessons.index.norms[passages][:, None]
+        sets: Float32Array = columns(self.training_data.item_tokens[passages], tokens).toarray()
+        return sets * self.training_data.index.norms[passages][:, None]
 
     def _excluded(self, asked: SidrQueries, passages: Int64Array) -> NDArray[np.bool_]:
-        excluded = self.lessons.are_right(asked.numbers, passages)
+        excluded = self.training_data.are_right(asked.numbers, passages)
         own = np.arange(len(asked.numbers))
         excluded[own, own] = False
         return excluded
@@ -185,7 +187,7 @@ class SidrTraining(Training):
         """Return some found items for each query that are wrong."""
         drawn = []
         for row, items in enumerate(found):
-            wrong = items[~self.lessons.are_right(queries[row : row + 1], items)[0]] if len(items) else items
+            wrong = items[~self.training_data.are_right(queries[row : row + 1], items)[0]] if len(items) else items
             drawn.append(rng.permutation(wrong)[: self.settings.wrong])
         return np.concatenate(drawn)
 
@@ -248,9 +250,9 @@ def sidr_loop(
     }
     if held is None:
         return TrainingLoop(training, **options)
-    lessons, most = training.lessons, training.settings.tokens
+    training_data, most = training.training_data, training.settings.tokens
 
     def measure() -> list[Float64Array]:
-        return [held.measured(training.model, lessons.index, lessons.held, most)]
+        return [held.measured(training.model, training_data.index, training_data.held, most)]
 
     return TrainingLoop(training, measure=measure, quality=lambda found: held.quality(found[0]), **options)

@@ -21,7 +21,7 @@ from vizsla.learning.query_mix import select_entries
 from vizsla.learning.splits import item_folds, table_split
 from vizsla.learning.torch_vocabulary import VocabularyModel
 from vizsla.methods.sidr.settings import SidrSettings
-from vizsla.methods.tokens.learner import LearningSettings, begun
+from vizsla.methods.tokens.learner import LearningSettings, new_learner
 from vizsla.methods.tokens.model import TokenRetriever
 from vizsla.text.wordpiece import WordPiece, sequences
 from vizsla.typing import Int64Array
@@ -107,7 +107,7 @@ class HeldOutQueries:
 
     Parameters
     ----------
-    clicked : Clicked
+    clicked : ClickLog
         Texts and clicks.
     queries : list of int64 arrays
         Token ids, as the transformer reads them.
@@ -153,7 +153,7 @@ class HeldOutQueries:
 
 def learned_table(base: TokenRetriever, clicked: ClickLog, clicks: csr_array, *, epochs: int, seed: int) -> TokenTable:
     """Return the base's table after learning from some of the clicks."""
-    learner, rng = begun(base, clicked, clicks, LearningSettings()), np.random.default_rng(seed)
+    learner, rng = new_learner(base, clicked, clicks, LearningSettings()), np.random.default_rng(seed)
     for _ in range(epochs):
         learner.epoch(rng)
     return learner.table
@@ -180,7 +180,7 @@ Answers = Mapping[str, Sequence[str]]
 class Prepared(NamedTuple):
     """What a run needs."""
 
-    lessons: SidrTrainingData
+    training_data: SidrTrainingData
     held: HeldOutQueries | None
 
 
@@ -197,12 +197,12 @@ def prepared(
     tables, new = _tables(base, clicked, left, settings)
     found = None if answers is None else [_answers(answers.get(text, ())) for text in clicked.texts]
     lowered = [] if answers is None else [text.lower() for text in texts]
-    lessons = SidrTrainingData(queries, items, asked, tables, left, base.index, found, lowered)
+    training_data = SidrTrainingData(queries, items, asked, tables, left, base.index, found, lowered)
     if held is None:
-        return Prepared(lessons, None)
+        return Prepared(training_data, None)
     rows = held.rows
     chosen = [queries[number] for number in rows.tolist()]
-    return Prepared(lessons, HeldOutQueries(clicked.take(rows), chosen, new.take(rows), held.is_cold))
+    return Prepared(training_data, HeldOutQueries(clicked.take(rows), chosen, new.take(rows), held.is_cold))
 
 
 def _answers(given: Sequence[str]) -> list[str]:

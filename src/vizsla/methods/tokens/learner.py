@@ -284,7 +284,7 @@ def _taken(rows: SparseRows, numbers: Int64Array) -> SparseRows:
     return SparseRows(offsets, rows.columns[places], rows.values[places], rows.width)
 
 
-def begun(base: TokenRetriever, clicked: ClickLog, clicks: csr_array, settings: LearningSettings) -> TokenLearner:
+def new_learner(base: TokenRetriever, clicked: ClickLog, clicks: csr_array, settings: LearningSettings) -> TokenLearner:
     """Return a learner at the base's own table, with room for the expansions that these clicks suggest."""
     queries = base.encoder.words.queries(clicked.texts)
     table = _with_room(base, queries, clicks, settings.expansions)

@@ -15,24 +15,24 @@ from vizsla.errors import InputError, check_choice, check_positive
 from vizsla.learning.clicks import ClickLog
 from vizsla.learning.recency import recent_clicks
 from vizsla.learning.selection import MIN_QUERIES, Choice, ChoiceWarning
-from vizsla.methods.tokens.learner import LearningSettings, begun
+from vizsla.methods.tokens.learner import LearningSettings, new_learner
 from vizsla.methods.tokens.model import TokenRetriever
 from vizsla.methods.tokens.tuning import chosen_epochs
 
 
 def warn_of(choice: Choice) -> None:
     """Warn where learning does not help queries whose items nobody clicked, or where nobody can tell."""
-    if (said := said_of(choice)) is not None:
+    if (said := describe_choice(choice)) is not None:
         warnings.warn(said, ChoiceWarning, stacklevel=user_stacklevel())
 
 
-def said_of(choice: Choice) -> str | None:
+def describe_choice(choice: Choice) -> str | None:
     """Return what is to be said of a choice of epochs; None where cold queries surely had their say and gained.
 
     Examples
     --------
     >>> before, after = {"epochs": 0, "warm": 0.3, "cold": 0.38}, {"epochs": 1, "warm": 0.5, "cold": 0.32}
-    >>> said_of(Choice("MRR@10", 40, 0, [before, after], 0))[:80]
+    >>> describe_choice(Choice("MRR@10", 40, 0, [before, after], 0))[:80]
     'Nothing was learned: MRR@10 went from 0.380 to 0.320 on 40 queries whose items n'
     """
     if not choice.cold + choice.warm:
@@ -148,7 +148,7 @@ def _trained(
 ) -> TokenRetriever:
     if not epochs:
         return base
-    learner, rng = begun(base, clicked, clicked.clicks, settings), np.random.default_rng(seed)
+    learner, rng = new_learner(base, clicked, clicked.clicks, settings), np.random.default_rng(seed)
     for _ in progress(range(epochs), what="learning"):
         learner.epoch(rng)
     return base.with_table(learner.table)

@@ -18,7 +18,7 @@ from vizsla.learning.selection import (
     highest,
 )
 from vizsla.learning.splits import COLD_SHARE, ColdWarmSplit, table_splits
-from vizsla.methods.tokens.learner import LearningSettings, begun
+from vizsla.methods.tokens.learner import LearningSettings, new_learner
 from vizsla.methods.tokens.model import TokenRetriever
 from vizsla.typing import Float64Array
 
@@ -68,7 +68,7 @@ class EpochTrial:
     ----------
     base : TokenRetriever
         The lists, and the table to begin with.
-    clicked : Clicked
+    clicked : ClickLog
         All clicks.
     held : ColdWarmSplit
         Which of the queries are held out.
@@ -82,7 +82,7 @@ class EpochTrial:
         self, base: TokenRetriever, clicked: ClickLog, held: ColdWarmSplit, settings: LearningSettings, seed: int
     ):
         self.base, self.asked, self.cold = base, clicked.take(held.rows), held.is_cold
-        self._learner = begun(base, clicked, held.left(clicked.clicks), settings)
+        self._learner = new_learner(base, clicked, held.left(clicked.clicks), settings)
         self._rng = np.random.default_rng(seed)
 
     def ranks(self) -> Float64Array:

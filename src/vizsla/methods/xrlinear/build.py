@@ -17,7 +17,14 @@ from vizsla.learning.recency import recent_clicks
 from vizsla.learning.selection import Choice, Choices
 from vizsla.methods.xrlinear.cold_start import MAX_CHILDREN, ColdStart, ItemTexts, with_cold_leaves
 from vizsla.methods.xrlinear.instances import Instances, TrainingQueries, training_instances
-from vizsla.methods.xrlinear.matchers import LOSSES, Negatives, check_scheme, given, matcher_aware, train_matchers
+from vizsla.methods.xrlinear.matchers import (
+    LOSSES,
+    Negatives,
+    check_scheme,
+    explicit_negatives,
+    matcher_aware,
+    train_matchers,
+)
 from vizsla.methods.xrlinear.model import XrLinear
 from vizsla.methods.xrlinear.tree import DEFAULT_BRANCHING, DEFAULT_MAX_LEAF, LabelTree, cluster_items, item_vectors
 from vizsla.methods.xrlinear.tuning import (
@@ -266,4 +273,4 @@ def _further(
 ) -> Negatives | None:
     if isinstance(scheme, str):
         return None if scheme == "tfn" else matcher_aware(features, tree, **options)
-    return scheme if callable(scheme) else given(scheme, tree, instances.rows, len(features))
+    return scheme if callable(scheme) else explicit_negatives(scheme, tree, instances.rows, len(features))

@@ -270,7 +270,7 @@ def matcher_aware(features: SparseRows, tree: LabelTree, *, beam: int, bias: flo
     return find
 
 
-def given(matrix: Matrix, tree: LabelTree, rows: NDArray[np.int64], instances: int) -> Negatives:
+def explicit_negatives(matrix: Matrix, tree: LabelTree, rows: NDArray[np.int64], instances: int) -> Negatives:
     """Return the nodes above items that the user says were shown and not chosen.
 
     Parameters

@@ -51,7 +51,7 @@ class XrLinear(IndexRetriever):
         The training queries of every item, for explanations.
     texts : ItemTexts, optional
         The items' own texts, to find neighbors of items that have no clicks.
-    calibration : Calibration, optional
+    calibration : ColdCalibration, optional
         How the text of an item without clicks becomes a matcher.
     """
 
@@ -254,7 +254,7 @@ def _check_node(model: XrLinear, layer: int, node: int) -> None:
 Model = TypeVar("Model", bound="XrLinear")
 
 
-def compact(model: Model, weights: str = "int8") -> Model:
+def quantize(model: Model, weights: str = "int8") -> Model:
     """Return the model with its weights as 16-bit or 8-bit integers, one factor for each node's children.
 
     Parameters
@@ -269,7 +269,7 @@ def compact(model: Model, weights: str = "int8") -> Model:
     >>> from vizsla.data.dataset import Dataset
     >>> from vizsla.methods.xrlinear.build import xrlinear
     >>> model = xrlinear(Dataset.of(["a fig", "a pear"], clicks=[("sweet", "0"), ("green", "1")]))
-    >>> compact(model).index.nbytes < model.index.nbytes
+    >>> quantize(model).index.nbytes < model.index.nbytes
     True
     """
     return model._with(index=model.index.with_matchers(all_matchers(model.index), weights=weights))

@@ -1,0 +1,355 @@
+"""learn: from items and clicks to the best search within limits, without naming a method."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from time import perf_counter
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from vizsla.autopilot.delivery import Winner, as_engine, as_stored, lock_of, locked_winner, read_lock
+from vizsla.autopilot.fusing import PartPool, SearchPlan
+from vizsla.autopilot.learning_report import (
+    LearningReport,
+    measured_system,
+    regressions_of,
+    shrinkage,
+    slices_of,
+)
+from vizsla.autopilot.limits import Limits, SearchCost, measured_cost, seconds_of
+from vizsla.autopilot.log_summary import LogSummary
+from vizsla.autopilot.proposals import BASELINE, Candidate, Workshop, proposed
+from vizsla.autopilot.race import Race, Watch, family_bests
+from vizsla.autopilot.rivals import Rival, rival_of
+from vizsla.autopilot.searches import LearningSplits, check_clicks, split_log
+from vizsla.autopilot.trials import LearningTrial, TrialStore, data_digest
+from vizsla.base.encoder import Encoder
+from vizsla.core.validation import as_path, check_type, validate_args
+from vizsla.data.dataset import Dataset
+from vizsla.errors import InputError
+from vizsla.learning.query_mix import text_numbers
+from vizsla.typing import Float64Array
+
+MAX_PARTS = 5
+"""So many candidates, the best of their families, may be fused."""
+HOPELESS = 0.25
+"""A family below this share of the best one's quality is no part of a fusion, unless it knows repeated queries."""
+WORK_SUFFIX = ".learn"
+"""Beside the engine or artifact: trials, report and lock."""
+
+
+class Finalist(NamedTuple):
+    """What may win: a plan, what it is worth on the searches that choose, and what it costs."""
+
+    plan: SearchPlan
+    values: Float64Array
+    cost: SearchCost
+    refused: str
+
+
+@validate_args
+def learn(
+    dataset: Dataset,
+    path: str | Path | None = None,
+    *,
+    limit: str = "",
+    time: str = "10m",
+    encoder: Encoder | None = None,
+    against: Any = None,
+    artifact: bool = False,
+    runners_up: bool = False,
+    replay: str | Path | None = None,
+    seed: int = 0,
+    threads: int = 1,
+    watch: Watch | None = None,
+) -> Any:
+    """Find the best search for these items and clicks, within limits, and say how good it is.
+
+    The log is split by time into clicks to learn from, searches to choose by, and searches to report on, which are
+    opened once; a log without times by query. Methods are tried by successive halving, and the best of each family are
+    fused. Of candidates that are equal to within noise the cheapest is taken.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        Items and clicks.
+    path : path, optional
+        A new folder for an engine whose default member is the winner. Trials, report and lock are written beside it,
+        in `PATH.learn`. Without it the winner is returned as a retriever in memory.
+    limit : str
+        What a search may cost on this machine, such as "5 ms, 200 bytes/item, 50 calls"; times are 95th percentiles.
+    time : str
+        How long to search, such as 90s, 10m or 1h.
+    encoder : Encoder, optional
+        A dense encoder to try; without one, latent semantic analysis of the items.
+    against : Retriever, run or path, optional
+        What is used today: a retriever, an artifact, or a TREC run by query ids or texts. It wins if nothing is better.
+    artifact : bool
+        Save an artifact in place of an engine.
+    runners_up : bool
+        Keep the other candidates of the last round as members of the engine.
+    replay : path, optional
+        A lock file of an earlier run: build its winner again, without searching.
+    seed : int
+        Of every draw.
+    threads : int
+        How many to use.
+    watch : callable, optional
+        Is told of every trial.
+
+    Returns
+    -------
+    Engine or Retriever
+        The winner; its `report` says why.
+
+    Examples
+    --------
+    >>> items = {f"i{n}": f"word{n} thing{n % 9}" for n in range(60)}
+    >>> log = [(f"nick{n % 60}", f"i{n % 60}", 1.0, 86400.0 * n) for n in range(1200)]
+    >>> found = learn(Dataset.of(items, clicks=log), time="60s")
+    >>> found("nick7").ids[0][0], found.report.measured[0].quality > 0.9
+    ('i7', True)
+    """
+    start, limits, seconds = perf_counter(), Limits.parse(limit), seconds_of(time)
+    check_type("dataset", dataset, Dataset, "a Dataset")
+    check_clicks(dataset)
+    target = None if path is None else as_path(path)
+    if target is not None and target.exists():
+        raise InputError(f"`path` must be new. Got {target}, which is there: choose another.")
+    if target is None and (artifact or runners_up):
+        raise InputError("`path` must be given for an artifact or an engine. Got none.")
+    bindings = {} if encoder is None else {"encoder": encoder}
+    if replay is not None:
+        lock = read_lock(replay)
+        winner = locked_winner(lock, dataset)
+        return _delivered(winner, dataset, target, artifact, {}, bindings, threads, lock["seed"], None)
+    rival = rival_of(against, dataset)
+    splits = split_log(dataset, seed=seed)
+    work = None if target is None else target.with_name(target.name + WORK_SUFFIX)
+    if work is not None:
+        work.mkdir(parents=True, exist_ok=True)
+    candidates = proposed(splits.learn, encoder=encoder)
+    with TrialStore(None if work is None else work / "trials.sqlite") as store:
+        race = Race(
+            candidates, splits, limits=limits, store=store, seconds=seconds, digest_of_data=data_digest(dataset),
+            bindings=bindings, seed=seed, threads=threads, watch=watch,
+        )  # fmt: skip
+        found = _Choice(dataset, race, limits, rival, seed, threads).made()
+    report = found.report
+    report.seconds = perf_counter() - start
+    others = found.others if runners_up else {}
+    return _delivered(found.winner, dataset, target, artifact, others, bindings, threads, seed, report)
+
+
+class _Found(NamedTuple):
+    """What was chosen, why, and the settled candidates beside it."""
+
+    winner: Winner
+    report: LearningReport
+    others: dict[str, Candidate]
+
+
+class _Choice:
+    """Chooses among what a race has tried, and reports."""
+
+    def __init__(self, dataset: Dataset, race: Race, limits: Limits, rival: Rival | None, seed: int, threads: int):
+        self._dataset, self._race, self._limits, self._rival = dataset, race, limits, rival
+        self._seed, self._threads = seed, threads
+        self._splits: LearningSplits = race.splits
+        self._notes: list[str] = []
+
+    def made(self) -> _Found:
+        """Run the race, fuse, choose and report."""
+        trials = self._race.run()
+        if self._race.stopped:
+            self._notes.append(f"The search for candidates was stopped {self._race.stopped}.")
+        finalists = self._singles(trials)
+        try:
+            finalists += self._fused(trials)
+        except KeyboardInterrupt:
+            self._notes.append("Fusing was stopped by Ctrl-C.")
+        chosen, equal = self._chosen(finalists)
+        return self._reported(chosen, equal, finalists, trials)
+
+    def _singles(self, trials: list[LearningTrial]) -> list[Finalist]:
+        return [Finalist(SearchPlan(one.name, (one.name,)), one.values, one.cost, one.refused) for one in trials]
+
+    def _fused(self, trials: list[LearningTrial]) -> list[Finalist]:
+        """Return sums of the best of each family, from two parts on."""
+        bests = family_bests(trials)
+        if not bests:
+            return []
+        least = HOPELESS * bests[0].quality
+        parts = [one.name for one in bests if one.quality >= least or one.family == "memory"][:MAX_PARTS]
+        if len(parts) < 2:
+            return []
+        race, choose = self._race, self._splits.choose
+        twins = {name: race.twin(name) for name in parts}
+        pool = PartPool(twins, choose, self._splits.learn, threads=self._threads)
+        found = []
+        for trial in pool.grown(maximum=MAX_PARTS)[1:]:
+            plan = pool.plan(trial)
+            built = Winner.of(plan, race.candidates).composed(race.workshop)
+            answers = choose.answers(built, threads=self._threads)
+            cost = measured_cost(built, choose.texts, calls=0, seed=self._seed)
+            found.append(Finalist(plan, choose.measure(answers), cost, self._limits.exceeded(cost)))
+        return found
+
+    def _chosen(self, finalists: list[Finalist]) -> tuple[Finalist, list[Finalist]]:
+        """Return the cheapest of those that are equal to the best to within a standard error, and all of these."""
+        allowed = [one for one in finalists if not one.refused]
+        if not allowed:
+            nearest = min(finalists, key=lambda one: one.cost.bytes)
+            raise InputError(
+                f"`limit` must be one that some candidate keeps. Got {self._limits}: {nearest.plan.expression} "
+                f"takes {nearest.cost}."
+            )
+        choose = self._splits.choose
+        best = max(allowed, key=lambda one: choose.quality(one.values))
+        gaps = {id(one): choose.interval(best.values - one.values) for one in allowed}
+        equal = [one for one in allowed if gaps[id(one)].mean <= gaps[id(one)].error]
+        cheapest = min(equal, key=lambda one: (one.cost.calls, len(one.plan.parts), one.cost.bytes))
+        return cheapest, equal
+
+    def _reported(
+        self, chosen: Finalist, equal: list[Finalist], finalists: list[Finalist], trials: list[LearningTrial]
+    ) -> _Found:
+        """Build the chosen one and its rivals on all clicks before the report split, and open that once."""
+        settled = self._settled(trials)
+        splits, choose, report = self._splits, self._splits.choose, self._splits.report
+        workshop = Workshop(splits.before_report, settled, bindings=self._race.bindings, threads=self._threads)
+        of_name = {one.plan.expression: one for one in finalists}
+        plans = [chosen.plan, *(SearchPlan(name, (name,)) for name in dict.fromkeys([*chosen.plan.parts, BASELINE]))]
+        answers, values = {}, {}
+        for plan in {plan.expression: plan for plan in plans}.values():
+            found = report.answers(Winner.of(plan, settled).composed(workshop), threads=self._threads)
+            answers[plan.expression], values[plan.expression] = found, report.measure(found)
+        winner, kept = chosen.plan, ""
+        for plan in plans[1:]:
+            gain = report.interval(values[plan.expression] - values[winner.expression])
+            if gain.low > 0:
+                kept = f"{plan.expression} is returned: it reports {gain.mean:.3f} more than what was chosen."
+                winner = plan
+        own = values[winner.expression]
+        rows = [
+            measured_system(
+                expression if len(expression) < 24 else "learned", expression, report, each, own,
+                chosen=choose.quality(of_name[expression].values), cost=of_name[expression].cost,
+            )
+            for expression, each in sorted(values.items(), key=lambda pair: pair[0] != winner.expression)
+            if expression in of_name
+        ]  # fmt: skip
+        rival_row = None
+        baseline = (values[BASELINE], answers[BASELINE])
+        if self._rival is not None:
+            baseline = self._rival.measured(report)
+            rival_row = measured_system(self._rival.name, "what is used today", report, baseline[0], own)
+            rows.append(rival_row)
+            if self._rival.note:
+                self._notes.append(self._rival.note)
+        keep = rival_row is not None and rival_row.behind_low <= 0
+        moved = shrinkage(choose, of_name[winner.expression].values, report, own)
+        counts = self._click_counts(splits.before_report)
+        said = self._said(winner, equal, rows, moved, kept, keep)
+        made = LearningReport(
+            said, winner.expression,
+            {name: each.recipe.to_dict() for name, each in Winner.of(winner, settled).candidates.items()},
+            LogSummary.of(self._dataset).to_dict(), self._split_said(), str(self._limits),
+            [trial.to_dict() for trial in self._race.tried],
+            [{"expression": one.plan.expression, "quality": choose.quality(one.values), "refused": one.refused,
+              "ms": None if np.isnan(one.cost.ms) else one.cost.ms, "bytes_per_item": one.cost.bytes_per_item,
+              "calls": one.cost.calls, "equal": one in equal} for one in finalists],
+            rows, moved.mean, moved.low, moved.high, slices_of(report, counts, own, baseline[0]),
+            regressions_of(report, self._dataset, (own, answers[winner.expression]), baseline), self._notes,
+        )  # fmt: skip
+        final = {trial.name for trial in trials}
+        others = {name: each for name, each in settled.items() if name in final}
+        needed: dict[str, Candidate] = {}
+        for name in others:
+            needed |= Winner.of(SearchPlan(name, (name,)), settled).candidates
+        return _Found(Winner.of(winner, settled), made, needed)
+
+    def _settled(self, trials: list[LearningTrial]) -> dict[str, Candidate]:
+        """Return the candidates with the settings that they have chosen for themselves."""
+        known = dict(self._race.candidates)
+        for trial in trials:
+            workshop = self._race.workshop
+            if trial.name in workshop:
+                known[trial.name] = known[trial.name]._replace(recipe=workshop.settled(trial.name))
+        return known
+
+    def _split_said(self) -> dict[str, Any]:
+        splits = self._splits
+        return {
+            "by": splits.by, "learn_clicks": int(splits.learn.clicks.nnz), "choose_searches": len(splits.choose),
+            "report_searches": len(splits.report), "report_mix": splits.report.mix.shares,
+        }  # fmt: skip
+
+    @staticmethod
+    def _click_counts(dataset: Dataset) -> Mapping[str, float]:
+        texts, number = text_numbers(dataset)
+        totals = np.bincount(number, dataset.clicks.sum(axis=1), minlength=len(texts))
+        return dict(zip(texts, totals.tolist(), strict=True))
+
+    def _said(
+        self, winner: SearchPlan, equal: list[Finalist], rows: list[Any], moved: Any, kept: str, keep: bool
+    ) -> str:
+        first = rows[0]
+        said = [
+            f"{winner.expression}: nDCG@10 {first.quality:.3f} ({first.low:.3f} to {first.high:.3f}) on "
+            f"{len(self._splits.report):,} searches that nothing was chosen by, opened once."
+        ]
+        if kept:
+            said.append(kept)
+        others = [one.plan.expression for one in equal if one.plan != winner]
+        if others and not kept:
+            said.append(f"{len(others)} more were equal to within noise, and not cheaper: {', '.join(others)}.")
+        said += [f"{row.name} has {row.quality:.3f}: {row.verdict}." for row in rows[1:] if row.name != first.name]
+        said.append(
+            f"From the split that chose to this one it lost {moved.mean:+.3f} ({moved.low:+.3f} to {moved.high:+.3f})."
+        )
+        if keep:
+            said.append("Keep what you have: what was learned is not surely better.")
+        return " ".join(said)
+
+
+def _delivered(
+    winner: Winner,
+    dataset: Dataset,
+    target: Path | None,
+    artifact: bool,
+    others: Mapping[str, Candidate],
+    bindings: Mapping[str, Any],
+    threads: int,
+    seed: int,
+    report: LearningReport | None,
+) -> Any:
+    """Build the winner on all clicks, and put it where it was asked for, with its report and lock beside it."""
+    workshop = Workshop(as_stored(dataset), winner.candidates, bindings=bindings, threads=threads)
+    composed = winner.composed(workshop)
+    lock = lock_of(winner, dataset, composed, seed=seed)
+    if report is not None:
+        report.lock = lock
+    made: Any = composed
+    if target is not None:
+        if artifact:
+            composed.save(target)
+        else:
+            made = as_engine(winner, dataset, target, others=others)
+        _write_beside(target, lock, report)
+    if made is composed:
+        made = object.__new__(type(composed))
+        made.__dict__.update(vars(composed))
+    made.report = report
+    return made
+
+
+def _write_beside(target: Path, lock: dict[str, Any], report: LearningReport | None) -> None:
+    work = target.with_name(target.name + WORK_SUFFIX)
+    work.mkdir(parents=True, exist_ok=True)
+    (work / "lock.json").write_text(json.dumps(lock, indent=1) + "\n", encoding="utf-8")
+    if report is not None:
+        report.to_json(work / "report.json")

@@ -1,0 +1,250 @@
+"""Successive halving: many candidates on few clicks and searches, then the best of each family on all of them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from time import perf_counter
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from vizsla import __version__
+from vizsla.artifacts.manifest import digest
+from vizsla.autopilot.limits import Limits, measured_cost
+from vizsla.autopilot.proposals import BASELINE, Candidate, Workshop
+from vizsla.autopilot.searches import LearningSplits, Searches, newest_clicks
+from vizsla.autopilot.trials import LearningTrial, TrialStore
+from vizsla.base.recipe import Recipe
+from vizsla.base.retriever import Retriever
+from vizsla.data.dataset import Dataset
+
+FIRST_SEARCHES = 300
+FIRST_CLICKS = 8000
+"""What the first round is run on; a log with fewer clicks is learned from whole at once."""
+KEPT_SHARE = 0.5
+"""The share of a family that goes on to the next round; at least one."""
+RESERVED = 2.5
+"""The winner is built twice more, to report and to be used: so much of the time of its trials is kept for that."""
+
+
+class Progress(NamedTuple):
+    """One line of progress.
+
+    Attributes
+    ----------
+    trial : LearningTrial
+        What was just measured.
+    best : LearningTrial
+        The best so far of the same round.
+    left : float
+        Seconds of the time that are left.
+    known : bool
+        Whether the trial was read from an earlier run.
+    """
+
+    trial: LearningTrial
+    best: LearningTrial
+    left: float
+    known: bool
+
+    def __str__(self) -> str:
+        one = self.trial
+        said = f"{one.name:<20} nDCG@10 {one.quality:.3f} on {one.searches:,} searches, {one.cost}, {one.seconds:.1f} s"
+        if one.refused:
+            said += f"; over the limit: {one.refused}"
+        known = " (known)" if self.known else ""
+        return f"{said}{known}. Best {self.best.name} {self.best.quality:.3f}, {max(self.left, 0):.0f} s left"
+
+
+Watch = Callable[[Progress], None]
+
+
+class Round(NamedTuple):
+    """A round of trials: what is learned from, and what is measured on."""
+
+    workshop: Workshop
+    searches: Searches
+    clicks: int
+
+
+class Race:
+    """Runs trials within a time, and remembers them.
+
+    Parameters
+    ----------
+    candidates : mapping of str to Candidate
+        What may be tried.
+    splits : LearningSplits
+        The log.
+    limits : Limits
+        What a search may cost.
+    store : TrialStore
+        Where trials are kept.
+    seconds : float
+        How long it may take.
+    digest_of_data : str
+        Of which data the trials are.
+    bindings : mapping, optional
+        Live objects that recipes name.
+    seed, threads : int
+        As for `learn`.
+    watch : callable, optional
+        Is told of every trial.
+    """
+
+    def __init__(
+        self,
+        candidates: Mapping[str, Candidate],
+        splits: LearningSplits,
+        *,
+        limits: Limits,
+        store: TrialStore,
+        seconds: float,
+        digest_of_data: str,
+        bindings: Mapping[str, Any] | None = None,
+        seed: int = 0,
+        threads: int = 1,
+        watch: Watch | None = None,
+    ):
+        self.candidates, self.splits, self.limits = dict(candidates), splits, limits
+        self._store, self._data, self.bindings = store, digest_of_data, dict(bindings or {})
+        self._seed, self._threads, self._watch = seed, threads, watch
+        self._stop = perf_counter() + seconds
+        self.tried: list[LearningTrial] = []
+        self.stopped = ""
+        self.workshop = self._workshop(splits.learn)
+
+    def _workshop(self, dataset: Dataset) -> Workshop:
+        return Workshop(dataset, self.candidates, bindings=self.bindings, threads=self._threads)
+
+    @property
+    def left(self) -> float:
+        """Seconds that are left."""
+        return self._stop - perf_counter()
+
+    def run(self) -> list[LearningTrial]:
+        """Run both rounds and return the trials of the last one; Ctrl-C ends it with what there is."""
+        final: list[LearningTrial] = []
+        try:
+            names = [name for name, each in self.candidates.items() if each.enters]
+            final = self._final(self._halved(names))
+        except KeyboardInterrupt:
+            self.stopped = "by Ctrl-C"
+            final = [trial for trial in self.tried if trial.searches == len(self.splits.choose)]
+        if not any(trial.name == BASELINE for trial in final):
+            final.append(self.trial(BASELINE, self._last_round()))
+        return final
+
+    def _last_round(self) -> Round:
+        return Round(self.workshop, self.splits.choose, int(self.splits.learn.clicks.nnz))
+
+    def _halved(self, names: list[str]) -> list[str]:
+        """Return which candidates of each family are worth a trial on everything."""
+        learn, choose = self.splits.learn, self.splits.choose
+        if learn.clicks.nnz > 2 * FIRST_CLICKS:
+            workshop = self._workshop(newest_clicks(learn, FIRST_CLICKS))
+        else:
+            workshop = self.workshop
+        few = choose.sample(FIRST_SEARCHES, self._seed)
+        round = Round(workshop, few, int(workshop.dataset.clicks.nnz))
+        families: dict[str, list[str]] = {}
+        for name in names:
+            families.setdefault(self.candidates[name].family, []).append(name)
+        kept: list[str] = []
+        for family in families.values():
+            alone = len(family) == 1 and family[0] != BASELINE
+            ranked = family if alone else self._ranked(family, round)
+            kept += ranked[: max(1, round_up(KEPT_SHARE * len(family)))]
+        return [name for name in names if name in kept or name == BASELINE]
+
+    def _ranked(self, family: list[str], round: Round) -> list[str]:
+        trials: list[LearningTrial] = []
+        for name in family:
+            if trials and self._is_late(0.5):
+                break
+            trials.append(self.trial(name, round))
+        allowed = [trial for trial in trials if not trial.refused] or trials
+        return [trial.name for trial in sorted(allowed, key=lambda trial: -trial.quality)]
+
+    def _final(self, names: list[str]) -> list[LearningTrial]:
+        """Measure on everything, cheap ones first, so that a short time ends with something."""
+        round, final = self._last_round(), list[LearningTrial]()
+        known = {trial.name: trial.seconds for trial in self.tried}
+        ordered = sorted(names, key=lambda name: (name != BASELINE, known.get(name, 0.0)))
+        for name in ordered:
+            if final and self._is_late(1 / (1 + RESERVED)):
+                self.stopped = self.stopped or "because the time was up"
+                break
+            final.append(self.trial(name, round))
+        return final
+
+    def _is_late(self, share: float) -> bool:
+        """Whether what is left of the time has to be kept for later."""
+        spent = sum(trial.seconds for trial in self.tried)
+        return self.left < 0 or self.left < spent * share * 0.5
+
+    def trial(self, name: str, round: Round) -> LearningTrial:
+        """Measure a candidate, or read what it was worth from an earlier run."""
+        candidate, searches = self.candidates[name], round.searches
+        key = self._key(candidate, round)
+        known = self._store.find(key)
+        if known is not None and len(known.values) == len(searches):
+            self.candidates[name] = candidate._replace(recipe=self._with_objects(candidate, known))
+            self._note(known, True)
+            return known
+        start = perf_counter()
+        built = round.workshop.built(name)
+        found = searches.answers(built, threads=self._threads)
+        seconds = perf_counter() - start
+        values = searches.measure(found)
+        calls = found.stats.model_calls / max(len(found), 1)
+        cost = measured_cost(built, searches.texts, calls=calls, seed=self._seed)
+        recipe, refused = round.workshop.settled(name), self.limits.exceeded(cost)
+        quality = searches.quality(values)
+        made = LearningTrial(
+            name, candidate.family, recipe, round.clicks, len(searches), quality, seconds, cost, refused, values
+        )
+        self._store.put(key, made)
+        self._note(made, False)
+        return made
+
+    def _with_objects(self, candidate: Candidate, known: LearningTrial) -> Recipe:
+        given = candidate.recipe
+        plain = {
+            name: value
+            for name, value in known.recipe.settings.items()
+            if name not in given.settings and isinstance(value, bool | int | float | str | dict | None)
+        }
+        return given.but(**plain)
+
+    def _note(self, trial: LearningTrial, known: bool) -> None:
+        self.tried.append(trial)
+        if self._watch is not None:
+            alike = [each for each in self.tried if each.searches == trial.searches and not each.refused]
+            best = max(alike or [trial], key=lambda each: each.quality)
+            self._watch(Progress(trial, best, self.left, known))
+
+    def _key(self, candidate: Candidate, round: Round) -> str:
+        bases = [self.candidates[base].recipe.to_dict() for base in candidate.bases]
+        parts = [__version__, self._data, self._seed, candidate.name, candidate.recipe.to_dict(), bases,
+                 round.clicks, len(round.searches), str(self.limits)]  # fmt: skip
+        return digest(json.dumps(parts, sort_keys=True).encode())
+
+    def twin(self, name: str) -> Retriever:
+        """Return a candidate as it was measured in the last round."""
+        return self.workshop.built(name)
+
+
+def round_up(value: float) -> int:
+    """Return the least whole number that is not below."""
+    return int(np.ceil(value))
+
+
+def family_bests(trials: list[LearningTrial]) -> list[LearningTrial]:
+    """Return the best of each family among those within the limits, best first."""
+    best: dict[str, LearningTrial] = {}
+    for trial in trials:
+        if not trial.refused and (trial.family not in best or trial.quality > best[trial.family].quality):
+            best[trial.family] = trial
+    return sorted(best.values(), key=lambda trial: -trial.quality)
