@@ -213,6 +213,7 @@ class Follower:
         self._opened: dict[str, Definition] = {}
         self.segments: list[Segment] = []
         self._rows: dict[str, SegmentRows] = {}
+        self._stored = StoredRows([])
         self._flags, self._holes = GrowingArray(np.zeros(0, np.bool_)), np.zeros(0, np.int32)
         self._last_deletion = 0
         self._blocks: list[MetadataBlock] | None = None

@@ -216,7 +216,8 @@ class StoredRows:
 
     def __init__(self, parts: Sequence[tuple[Int64Array, Strings]]):
         numbers, ids = parts[0] if parts else (np.zeros(0, np.int64), Strings.of([]))
-        self._numbers, self._data, self._offsets = map(GrowingArray, (numbers, ids.data, ids.offsets))
+        self._numbers = GrowingArray(numbers)
+        self._data, self._offsets = GrowingArray(ids.data), GrowingArray(ids.offsets)
         self._ids: Strings | None = None
         for each in parts[1:]:
             self.append(*each)

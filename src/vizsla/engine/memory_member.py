@@ -17,7 +17,7 @@ from vizsla.engine.click_table import ClickTable
 from vizsla.engine.member import LiveMember, LiveView, SlotClicks
 from vizsla.learning.clicks import WEIGHT_UNITS, click_units
 from vizsla.learning.recency import MIN_DECAYED_WEIGHT
-from vizsla.methods.remembered_clicks import PRIOR, ClickMemory, normalized_query
+from vizsla.methods.remembered_clicks import PRIOR_CLICKS, ClickMemory, normalized_query
 from vizsla.typing import BoolArray, Float32Array, Int32Array, Int64Array
 
 
@@ -35,7 +35,7 @@ class ClickMemoryMember(LiveMember):
 
     def __init__(self, recipe: Recipe, settled: dict[str, Any], bindings: dict[str, Any]):
         super().__init__(recipe, settled, bindings)
-        self.prior, self.half_life = float(recipe.settings.get("prior", PRIOR)), settled.get("half_life")
+        self.prior, self.half_life = float(recipe.settings.get("prior", PRIOR_CLICKS)), settled.get("half_life")
         self._table = ClickTable()
         self._texts: dict[str, int] = {}
         self._known: dict[str, tuple[int, ...]] = {}

@@ -61,7 +61,7 @@ class VerifiedFolders:
 
     def add(self, stamps: Mapping[str, str]) -> None:
         """Write what is known of new folders beside what was noted before."""
-        self._write(self._read() | stamps)
+        self._write({**self._read(), **stamps})
 
     def _write(self, kept: dict[str, str]) -> None:
         partial = self._path.with_name(f".{FILE}.partial")
