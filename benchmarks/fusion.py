@@ -82,9 +82,9 @@ def _learned(one: FusionSet, name: str, parts: Mapping[str, Retriever]) -> tuple
     spent = process_time() - start
     own = sum(seconds for what, seconds in fusion.seconds.items() if what != "refit")
     note = f"{spent:.1f} s CPU in all: {_said(fusion.seconds)}; {one.data.clicks.nnz:,} clicks"
-    print(f"{one.name}: {fusion.said} {note}", file=sys.stderr, flush=True)
+    print(f"{one.name}: {fusion.summary} {note}", file=sys.stderr, flush=True)
     work = f"{one.name}, {name}: learning beside building"
-    return fusion.retriever, Row(work, own, "limit", LEARNING_LIMIT, "s CPU", ">= 1", True, f"{note}. {fusion.said}")
+    return fusion.retriever, Row(work, own, "limit", LEARNING_LIMIT, "s CPU", ">= 1", True, f"{note}. {fusion.summary}")
 
 
 def _said(seconds: Mapping[str, float]) -> str:

@@ -32,7 +32,14 @@ from vizsla.text import WordPiece
 
 SPLITS = ("test-seen", "test-unseen")
 MEASURES = ["R@10", "R@100", "RR@10"]
-SETTINGS: dict[str, Any] = {"epochs": 1, "batch": 32, "frozen_layers": 4, "vectors": 8, "wrong": 2, "max_tokens": 96}
+SETTINGS: dict[str, Any] = {
+    "epochs": 1,
+    "batch": 32,
+    "frozen_layers": 4,
+    "vectors": 8,
+    "negatives": 2,
+    "max_tokens": 96,
+}
 """What a CPU can afford; rates and scales are the defaults."""
 TABLE_EPOCHS = 6
 """What held-out clicks of squad-sent choose for a table alone."""

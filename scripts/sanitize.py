@@ -18,7 +18,7 @@ import toolchain
 ROOT = Path(__file__).resolve().parent.parent
 # A new folder of tests takes part unless it is named here: these reach no native code that the others do not.
 LEFT_OUT = {"packaging", "browser", "demo", "end_to_end", "cli", "evaluation", "integrations", "io", "data"}
-LEFT_OUT |= {"examples", "scorers", "robustness", "_internal", "serve"}
+LEFT_OUT |= {"examples", "scorers", "robustness", "_internal", "serve", "scale"}
 LEFT_OUT |= {"benchmarks"}  # they evaluate, and the evaluator under ir-measures frees what it did not allocate so
 # What a sanitizer keeps beside every block says nothing about how much memory the library takes (test_memory.py,
 # test_bounded.py), and some tests load a library of their own first (test_faults.py).

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from vizsla import indexes as indexes
     from vizsla import learning as learning
     from vizsla import methods as methods
+    from vizsla import scale as scale
     from vizsla import scorers as scorers
     from vizsla import testing as testing
     from vizsla import text as text
@@ -122,7 +123,19 @@ _PUBLIC = {
     "where": "vizsla.data.conditions",
     "xrlinear": "vizsla.methods.xrlinear.build",
 }
-_MODULES = ("base", "encoders", "errors", "evaluation", "indexes", "learning", "methods", "scorers", "testing", "text")
+_MODULES = (
+    "base",
+    "encoders",
+    "errors",
+    "evaluation",
+    "indexes",
+    "learning",
+    "methods",
+    "scale",
+    "scorers",
+    "testing",
+    "text",
+)
 """Where the other public names are."""
 
 __all__ = ["__version__", *_PUBLIC]

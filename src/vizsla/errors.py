@@ -58,7 +58,7 @@ class ScorerError(VizslaError):
     wait_s : float, optional
         How many seconds to wait before the next attempt, where the scorer said so.
     answered : sequence of float
-        Scores of the first pairs, which came before it failed: nobody needs to send these again.
+        Scores of the first pairs, which came before it failed: they need not be sent again.
     sent : int, optional
         How many of the first pairs were sent, those included; all of them unless given.
     """
@@ -86,6 +86,14 @@ class ServiceError(VizslaError):
     def __init__(self, message: str, status: int = 0, *, wait_s: float | None = None):
         super().__init__(message)
         self.status, self.wait_s = status, wait_s
+
+
+class PlacementError(VizslaError):
+    """A cluster cannot be used: it refuses, has no worker or too little memory, or runs other versions."""
+
+
+class WorkerLostError(VizslaError):
+    """A worker has ended before its answer came; what it had acknowledged is on its disk."""
 
 
 class MissingExtraError(VizslaError, ImportError):

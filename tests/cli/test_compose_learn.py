@@ -42,7 +42,7 @@ def test_the_command_learns_what_the_function_learns(folder, capsys):
     assert load(folder / "both")(asked, 5).to_dict() == fuse([words, tree], log)(asked, 5).to_dict()
     report = json.loads((folder / "report.json").read_text())
     assert list(report["weights"]) == ["a", "b"]
-    assert report["said"] in capsys.readouterr().out
+    assert report["summary"] in capsys.readouterr().out
     missing = ["--learn", str(folder / "nowhere")]
     assert main(["compose", "a + b", *lets, *missing, *output]) == 2
     assert "`--output` must be new" in capsys.readouterr().err  # said before anything is learned

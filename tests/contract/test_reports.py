@@ -9,6 +9,8 @@ import warnings
 import pytest
 
 import vizsla
+from vizsla.base.retriever import SavedReport
+from vizsla.errors import InputError
 from vizsla.learning import ChoiceWarning
 from vizsla.methods.cur.anchors import score_anchors
 
@@ -21,7 +23,7 @@ LARGE = vizsla.Dataset.of(
     {f"i{n}": f"word{n} word{n % 7}" for n in range(150)},
     clicks=[(f"word{n} other{m}", f"i{n}", 1.0 + m) for n in range(150) for m in range(4)],
 )
-SCORER = vizsla.FunctionScorer(lambda query, texts: [float(len({*query} & {*text})) for text in texts], ITEMS)
+SCORER = vizsla.tfidf(ITEMS)
 
 
 def anchors():
@@ -38,11 +40,35 @@ LEARNERS = {
 
 
 @pytest.mark.parametrize("name", LEARNERS)
-def test_a_learner_says_what_it_chose_and_why(name):
+def test_a_learner_says_what_it_chose_and_why_also_once_it_is_loaded(name, tmp_path):
     with warnings.catch_warnings(action="ignore", category=ChoiceWarning):
         made = LEARNERS[name]()
     assert made.report is not None
     assert len(made.report.summary) > 20 and json.dumps(made.report.to_dict())
+    made.save(tmp_path / "saved")
+    report = vizsla.load(tmp_path / "saved").report
+    told = {key: value for key, value in made.report.to_dict().items() if key != "seconds"}
+    assert report.summary == made.report.summary
+    assert json.loads(json.dumps(report.to_dict())) == json.loads(json.dumps(told))
+
+
+def test_a_report_is_saved_again_and_goes_with_a_change(tmp_path):
+    made = vizsla.xrlinear(LARGE)
+    made.save(tmp_path / "first")
+    loaded = vizsla.load(tmp_path / "first")
+    loaded.with_items([("new", "word3")]).save(tmp_path / "second")
+    assert vizsla.load(tmp_path / "second").report.summary == made.report.summary
+
+
+def test_numbers_that_json_does_not_have_are_left_out_of_a_saved_report():
+    report = SavedReport("a summary", {"all": float("nan"), "trials": [{"p": float("inf"), "k": 1}], "seconds": {}})
+    assert SavedReport.of(report).to_dict() == {"all": None, "trials": [{"p": None, "k": 1}]}
+
+
+@pytest.mark.parametrize("stored", [None, "words", {"summary": 1, "values": {}}, {"summary": "so", "values": []}])
+def test_another_report_is_refused(stored):
+    with pytest.raises(InputError, match="`report` must have"):
+        SavedReport.read(stored)
 
 
 def test_a_part_that_is_best_alone_keeps_its_own_report():

@@ -23,6 +23,7 @@ LAYERS = [
     {"methods"},
     {"evaluation"},
     {"engine"},
+    {"scale"},
     {"autopilot"},
     {"serve"},
     {"integrations"},

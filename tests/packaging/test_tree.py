@@ -23,6 +23,7 @@ SHORT = {
     "indexes/_memory.py": "two helpers that need no class",
     "indexes/factory.py": "imports an index only when it is asked for",
     "io/write.py": "chooses among the writers of the formats",
+    "scale/placements.py": "one function, by which users choose where work runs",
     "serve/page_routes.py": "the routes of the page",
     "typing.py": "aliases only",
 }
@@ -49,6 +50,9 @@ OWN = {
     "methods/cur/least_squares.py": "linear algebra with tests of its own",
     "methods/jpq/run.py": "trials around the training loop, apart from reading arguments",
     "methods/sidr/trainer.py": "steps, apart from what they are given",
+    "methods/xrlinear/subtrees.py": "partition and merging, apart from training",
+    "scale/local.py": "one of two placements",
+    "scale/ray_cluster.py": "the only module that imports Ray",
     "serve/admin_routes.py": "routes, which the application joins",
     "serve/application.py": "the ASGI application, which workers import by name",
     "serve/page_routes.py": "routes, which the application joins",

@@ -24,7 +24,7 @@ from vizsla.indexes.inverted import InvertedIndex
 from vizsla.indexes.tokens import TokenIndex
 from vizsla.methods.bm25 import bm25
 from vizsla.methods.xrlinear.build import xrlinear
-from vizsla.methods.xrlinear.matchers import train_layer
+from vizsla.methods.xrlinear.layer import train_layer
 from vizsla.methods.xrlinear.tree import cluster_items
 from vizsla.text.bag_of_words import BagOfWords
 from vizsla.text.ngrams import NgramTfidf

@@ -13,7 +13,12 @@ CORE = os.environ.get("VIZSLA_TEST_CORE") == "1"
 """Whether `make test-core` runs, or a sanitizer: without torch and ONNX, on purpose."""
 
 EVERYWHERE = ("real data are not at", "this Python knows another version of Unicode")
-NEURAL = ("the extra neural is not installed", "the extra onnx is not installed", "MiniLM's weights")
+NEURAL = (
+    "the extra neural is not installed",
+    "the extra onnx is not installed",
+    "MiniLM's weights",
+    "the extra ray is not installed",
+)
 
 
 def judged(report: Any) -> Any:

@@ -56,7 +56,7 @@ def blas_threads(most: int) -> Iterator[None]:
 
 
 _THREAD_BOUNDS: dict[object, tuple[int, int]] = {}
-"""Who is inside of a bound: the thread, and the bound."""
+"""What is inside of a bound: the thread, and the bound."""
 _THREADS_BEFORE: list[int] = []
 """What the number was before the first of them."""
 _LOCK = ForkLock()
@@ -74,7 +74,7 @@ def _entered(pool: ThreadPool, most: int) -> object:
 
 def _left(pool: ThreadPool, key: object) -> None:
     with _LOCK:
-        _apply(pool, without=key)  # first: a child that is forked in between finds who has to be forgotten
+        _apply(pool, without=key)  # first: a child that is forked in between finds what has to be forgotten
         _THREAD_BOUNDS.pop(key, None)
 
 
@@ -109,7 +109,7 @@ def loaded_pool() -> ThreadPool | None:
 
 
 def _only_own() -> None:
-    """Forget, in a forked child, who was inside in threads that it does not have."""
+    """Forget, in a forked child, entries of threads that it does not have."""
     gone = [key for key, (thread, _) in _THREAD_BOUNDS.items() if thread != get_ident()]
     for key in gone:
         del _THREAD_BOUNDS[key]

@@ -44,7 +44,7 @@ if hasattr(os, "register_at_fork"):
 
 
 MAX_FORK_CHECKS, FORK_CHECK_S = 1200, 0.1
-"""How long a fork waits at most: who is inside for longer waits for a disk or another process, and holds no lock.
+"""How long a fork waits: a thread that is inside for longer waits for I/O or another process, and holds no lock.
 
 Two minutes, since on a busy machine a thread among many may not be given a CPU for many seconds, and a child that is
 forked too early hangs for good. Counted in looks: a process that was stopped, by a terminal or a closed lid, has not
@@ -53,7 +53,7 @@ waited.
 
 
 class ForkGate:
-    """Threads enter and leave; a fork waits until all others have left, and whoever comes meanwhile waits for the fork.
+    """Threads enter and leave; a fork waits until all others have left; new threads wait for the fork.
 
     SQLite locks its memory for moments at a time: a child that was forked in one of them would wait for ever.
 

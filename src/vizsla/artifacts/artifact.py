@@ -51,7 +51,7 @@ class Artifact(ABC):
         path : path
             The folder to make.
         overwrite : bool
-            Replace an artifact that is there already, in one step: who loads meanwhile gets the old or the new one.
+            Replace an artifact that is there already, in one step: a load meanwhile gets the old or the new one.
             Anything that is not an artifact is never replaced.
         bundle_models : bool, or models' folders or hub ids, optional
             Store the models of ONNX and sentence encoders inside, so that the folder can be moved as one thing. Unless

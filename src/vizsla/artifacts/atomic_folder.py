@@ -116,7 +116,7 @@ def remove(folder: Path) -> None:
 
 
 def discard(replaced: Path) -> None:
-    """Remove an artifact that was replaced, under a name that `clean` gives nobody back while it is half gone."""
+    """Remove an artifact that was replaced, under a name that `clean` never restores while it is half gone."""
     stem = replaced.name.removesuffix(replaced.suffix)[: -len(new_token())]
     doomed = replaced.with_name(f"{stem}{new_token()}.partial")
     with contextlib.suppress(FileNotFoundError):  # another writer was faster, or has given it back
@@ -234,7 +234,7 @@ def _listed_in(folder: Folder) -> set[str] | None:
         return None
     if not isinstance(value["files"], dict) or not isinstance(value["parents"], dict):
         return None
-    # What a record points to elsewhere has no folder here: one of its name is somebody's own.
+    # What a record points to elsewhere has no folder here: one of its name belongs to something else.
     inside = [name for name, record in value["parents"].items() if not (isinstance(record, dict) and "at" in record)]
     return {MANIFEST, *value["files"], *inside}
 

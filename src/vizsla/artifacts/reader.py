@@ -299,7 +299,7 @@ class ArtifactReader:
             self._read(name, mmap=True)
 
     def verify_rest(self) -> None:
-        """Check what nobody asked for, so that a loaded artifact is sound as a whole."""
+        """Check what was not read, so that a loaded artifact is sound as a whole."""
         for name in sorted(self._unread):
             if name in self.manifest.parents:
                 if not self.is_shared(name):  # otherwise its own folder's turn will come

@@ -20,7 +20,7 @@ Method = Callable[..., Any]
 def enforce_contract(kind: type, search: str, score: str) -> None:
     """Let what a class defines under these names be checked whenever it is called.
 
-    Built-in kinds keep the contract by their tests; nobody has tested the others, and a composition would make wrong
+    Built-in kinds keep the contract by their tests; the others are not tested here, and a composition would make wrong
     answers of theirs, far from where they came in.
 
     Parameters

@@ -85,7 +85,7 @@ class Index(Artifact):
 
     @property
     def has_native_cursor(self) -> bool:
-        """Whether native code may ask the index by itself: nobody has redefined how it searches and scores since."""
+        """Whether native code may ask the index by itself: no subclass redefines how it searches and scores."""
         kinds = type(self).__mro__
         places = [next((at for at, kind in enumerate(kinds) if name in vars(kind)), len(kinds)) for name in _ANSWERS]
         return type(self).native_cursor is not Index.native_cursor and places[0] == min(places)

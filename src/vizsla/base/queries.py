@@ -30,7 +30,7 @@ class Queries:
     Attributes
     ----------
     spent : dict
-        What each query has cost in this call, by whoever limits it.
+        What each query has cost in this call, by what limits it.
 
     Examples
     --------

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable, Sequence
-from math import inf
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from math import inf, isfinite
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol, Self, TypeVar, cast
 
 import numpy as np
 
+from vizsla._internal.terminal import abbreviate
 from vizsla.artifacts.artifact import Artifact
 from vizsla.base.page import COUNTED_DEPTH as PAGE_DEPTH
 from vizsla.base.page import SNIPPET, Page, PageRequest
@@ -165,6 +167,56 @@ class Report(Protocol):
         """Return everything that was tried, as JSON has it."""
 
 
+@dataclass(frozen=True)
+class SavedReport:
+    """The report of a learner that was loaded: the summary and the numbers of the original.
+
+    Parameters
+    ----------
+    summary : str
+        What was chosen and how much better it is, in a sentence.
+    values : mapping
+        Everything that was tried, without the seconds it took: the same training saves the same bytes.
+
+    Examples
+    --------
+    >>> SavedReport("k1 0.9: the best of 2 trials.", {"trials": [{"k1": 0.9}, {"k1": 1.2}]}).to_dict()
+    {'trials': [{'k1': 0.9}, {'k1': 1.2}]}
+    """
+
+    summary: str
+    values: Mapping[str, Any]
+
+    @classmethod
+    def of(cls, report: Report) -> Self:
+        """Take what an artifact holds of a report."""
+        return cls(
+            report.summary, {name: each for name, each in _finite(report.to_dict()).items() if name != "seconds"}
+        )
+
+    @classmethod
+    def read(cls, stored: Any) -> Self:
+        """Read what an artifact holds; anything else raises."""
+        if not isinstance(stored, dict) or not isinstance(stored.get("summary"), str):
+            raise InputError(f"`report` must have a summary and values. Got {abbreviate(repr(stored))}.")
+        if not isinstance(stored.get("values"), dict):
+            raise InputError(f"`report` must have values by name. Got {abbreviate(repr(stored))}.")
+        return cls(stored["summary"], stored["values"])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything that was tried."""
+        return dict(self.values)
+
+
+def _finite(value: Any) -> Any:
+    """Return the value with None for numbers that JSON does not have."""
+    if isinstance(value, Mapping):
+        return {name: _finite(each) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(each) for each in value]
+    return None if isinstance(value, float) and not isfinite(value) else value
+
+
 R = TypeVar("R", bound="Retriever")
 _ONE_ROW = np.array((0, 1), np.int64)
 
@@ -219,12 +271,23 @@ class Retriever(Composable, Scorer, Artifact):
         return other
 
     def _noted(self) -> dict[str, Any]:
-        known = self._recipe
-        return {} if known is None or known.depth > MAX_SAVED_NESTING else {"recipe": known.to_dict()}
+        known, stored = self._recipe, {}
+        if known is not None and known.depth <= MAX_SAVED_NESTING:
+            stored["recipe"] = known.to_dict()
+        if self.report is not None and self.report is not self._own_report:
+            stored["report"] = vars(SavedReport.of(self.report))
+        return stored
+
+    @property
+    def _own_report(self) -> Report | None:
+        """The report that `_write` stores itself; any other one is stored beside the recipe."""
+        return None
 
     def _restore(self, parameters: dict[str, Any]) -> None:
         if "recipe" in parameters:
             noted(self, Recipe.stored(parameters["recipe"]))
+        if self.report is None and "report" in parameters:
+            self.report = SavedReport.read(parameters["report"])
 
     def _hints(self, queries: Queries) -> tuple[str, ...]:
         """Return what to tell the user about one query, such as which one was probably meant: what the parts say."""
@@ -490,7 +553,7 @@ class Retriever(Composable, Scorer, Artifact):
         """Return what this would be had it learned from this dataset's clicks alone; itself where it learns from none.
 
         A kind that learns from clicks says here how. It looks better on clicks that it has learned from than it is, so
-        whoever weighs it against others, as `fuse` does, needs a twin that has not seen them.
+        weighing it against others, as `fuse` does, needs a twin that has not seen them.
         """
         return self
 
@@ -545,7 +608,7 @@ class Retriever(Composable, Scorer, Artifact):
     def _spend_budget_first(self, queries: Queries, threads: int) -> None:
         """Settle, before a filter is looked at, what the scores of this call depend on: what a budget is spent on.
 
-        Whoever lets this part score what others have found asks for it, or a filter would change scores.
+        Call this before scoring candidates that other parts found; otherwise a filter would change the scores.
         """
 
     def _score_one(self, queries: Queries, item: int, filter: Filter | None = None) -> float:
@@ -557,7 +620,7 @@ class Retriever(Composable, Scorer, Artifact):
         return Candidates.unchecked(_ONE_ROW, np.array([item], np.int32), None, self.items, Stats())
 
     def _search_checked(self, queries: Queries, k: int, filter: Filter | None, threads: int) -> Candidates:
-        """Search as `_search` does, and raise if it did not obey the filter: for whoever asks a part."""
+        """Search as `_search` does, and raise if it did not obey the filter; for compositions."""
         found = self._search(queries, k, filter, threads)
         if filter is not None:
             self._check_allowed(found, filter)

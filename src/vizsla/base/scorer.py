@@ -77,7 +77,7 @@ def score_memoized(
 
 
 def _first_rows(queries: Queries) -> NDArray[np.int64]:
-    """Return for each query the first one with its text: who asks twice in one call pays once."""
+    """Return for each query the first one with its text: a text that is asked twice in one call is paid for once."""
     seen: dict[str, int] = {}
     return np.array([seen.setdefault(text, row) for row, text in enumerate(queries.texts)], np.int64)
 
@@ -177,7 +177,7 @@ class Scorer(ABC):
         """Score candidates that carry this scorer's own item numbers, in their order."""
 
     def _score_once(self, queries: Queries, candidates: Candidates, filter: Filter | None, threads: int) -> PairScores:
-        """Score as `_score` does, but no model sees a pair twice in a call: for whoever asks a part.
+        """Score as `_score` does, but no model sees a pair twice in a call; for compositions.
 
         Budgets and caches change no score, so pairs are remembered whatever stands around a scorer.
         """
@@ -188,14 +188,14 @@ class Scorer(ABC):
         )
 
     def _explain(self, queries: Queries, item: int, filter: Filter | None) -> Explanation:
-        """Say where an item's score for the one query comes from; here, from whom."""
+        """Say where an item's score for the one query comes from; here, the scorer's name."""
         one = Candidates.unchecked(np.array([0, 1]), np.array([item], np.int32), None, self.items, Stats())
         return Explanation(float(self._score_once(queries, one, filter, 1).scores[0]), f"score by {self}")
 
     def _afford(self, queries: Queries, pairs: NDArray[np.int64]) -> None:  # noqa: B027 - most have no limit
         """Raise a BudgetError if these pairs, one count a query, may not be scored.
 
-        Who scores in chunks asks first, so that a call that cannot be finished is not begun.
+        Chunked scorers check the budget for the whole call before they send the first chunk.
         """
 
     def _ignored_cut(self) -> int | None:

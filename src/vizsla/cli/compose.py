@@ -81,5 +81,5 @@ def _learned(arguments: argparse.Namespace, names: dict[str, Scorer]) -> Retriev
         fusion = learn_fusion(parts, dataset, **OPTIONS.given(arguments))
     if arguments.report:
         fusion.to_json(arguments.report)
-    print(fusion.said)
+    print(fusion.summary)
     return fusion.retriever

@@ -24,7 +24,7 @@ class CtrlC:
     A compiled module whose import is interrupted raises an ImportError or worse. So while modules are imported
     (`at_once`) the process ends there and then; later, `pressed` tells what an odd error really was. Python drops what
     is raised while an object is destroyed: it is raised again a moment later, or the command would go on to its end.
-    Once the command is `over`, nobody hears of it any more.
+    Once the command is `over`, it is not reported any more.
     """
 
     def __init__(self) -> None:
@@ -33,7 +33,7 @@ class CtrlC:
 
     @contextmanager
     def watched(self) -> Iterator[None]:
-        """Take the place of Python's own handler, where that is in charge, or where nobody is."""
+        """Take the place of Python's own handler, where that is in charge, or where none is."""
         main, before = threading.current_thread() is threading.main_thread(), signal.getsignal(signal.SIGINT)
         if not main or before not in (signal.default_int_handler, signal.SIG_DFL):
             yield

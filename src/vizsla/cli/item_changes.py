@@ -33,7 +33,7 @@ def _takes_items(kind: type) -> bool:
 
 def save_changed(model: Retriever, changed: Retriever, arguments: argparse.Namespace, *, done: str) -> None:
     """Save the changed model and say how many items came or went."""
-    # Who gives the model's own folder as output means to replace it; any other artifact still needs --overwrite.
+    # The model's own folder as output means that it is replaced; any other artifact still needs --overwrite.
     in_place = Path(arguments.output).exists() and Path(arguments.output).samefile(arguments.model)
     changed.save(arguments.output, overwrite=arguments.overwrite or in_place)
     count, total = abs(len(changed.items) - len(model.items)), len(changed.items)

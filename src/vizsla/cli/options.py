@@ -49,7 +49,7 @@ def add_reading(parser: argparse.ArgumentParser) -> None:
 
 
 def open_items(source: str | Path, arguments: argparse.Namespace, **more: Any) -> Dataset:
-    """Open a dataset as the arguments say; say which columns were taken for what where nobody named them."""
+    """Open a dataset as the arguments say; say which columns were taken for what where none were named."""
     options = with_unit(READING.given(arguments)) | _click_columns(arguments)
     if "^" in options.get("text", ""):
         if not hasattr(arguments, "weighs_fields"):

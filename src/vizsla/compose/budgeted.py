@@ -22,7 +22,7 @@ from vizsla.typing import Float32Array, Int32Array
 
 
 class PurchasedScores:
-    """Exact scores that a call has bought for its queries, and what of their cost nobody was told yet.
+    """Exact scores that a call has bought for its queries, and the part of their cost that is not reported yet.
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ class BudgetedRetriever(Retriever):
         return inf
 
     def _ignored_cut(self) -> int | None:
-        return None  # who is asked for scores searches first
+        return None  # scores are asked for after a search
 
     def _spend_budget_first(self, queries: Queries, threads: int) -> None:
         self._bought(queries, None, threads)

@@ -204,7 +204,7 @@ class Normalized(Composition):
 
     def _by_rank(self, queries: Queries, k: int, filter: Filter | None, threads: int) -> Candidates:
         found = self.placed_first(queries, k, filter, threads)
-        stats = found.stats.with_exact(found.stats.exact and k <= self.depth)  # who has no place is equal to all others
+        stats = found.stats.with_exact(found.stats.exact and k <= self.depth)  # items without a place are equal
         return found.with_scores(PairScores(self._places(queries, found, filter, threads).scores, stats), k=k)
 
     def placed_first(self, queries: Queries, taken: int, filter: Filter | None, threads: int) -> Candidates:

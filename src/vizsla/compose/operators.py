@@ -67,7 +67,7 @@ class Rerank(Composition):
         return self.first._search_checked(queries, depth, filter, threads).items if pool is None else pool
 
     def _spending_parts(self) -> list[Any]:
-        return [self.scorer]  # who only finds may go by the filter
+        return [self.scorer]  # a part that only finds may use the filter
 
     def children(self) -> list[Scorer]:
         """Return what finds, and what scores."""

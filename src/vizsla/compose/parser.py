@@ -240,7 +240,7 @@ def _shown(expression: str) -> str:
 def sum_terms(expression: str) -> list[str]:
     """Return what stands between the outermost `+` of a composition string.
 
-    Whoever learns the weights of a sum needs its parts before they are added: unlike scales would refuse it.
+    Learning the weights of a sum needs its parts before they are added: unlike scales would refuse it.
 
     Parameters
     ----------

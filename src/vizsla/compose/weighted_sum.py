@@ -168,7 +168,7 @@ def weighted_sum(weights: Sequence[float], columns: Sequence[Float32Array]) -> F
 def _found(
     terms: Sequence[SumTerm], queries: Queries, taken: int, filter: Filter | None, threads: int
 ) -> list[Candidates]:
-    """Search the parts; those that propose nobody score what the others found."""
+    """Search the parts; those that propose no items score what the others found."""
     if all(term.generates_candidates for term in terms) or not any(term.generates_candidates for term in terms):
         return [term.search(queries, taken, filter, threads) for term in terms]
     lists = {
@@ -182,7 +182,7 @@ def _found(
 
 
 def _joined(lists: Sequence[Candidates]) -> Candidates:
-    """Return what stands in any list, row by row; who stands in several, several times."""
+    """Return the items of all lists, row by row; an item of several lists is repeated."""
     offsets = reduce(np.add, [side.offsets for side in lists])
     items = np.concatenate([side.items for side in lists])
     if len(offsets) > 2:
@@ -195,7 +195,7 @@ def _scored(
     part: ReindexedPart[Retriever], queries: Queries, joined: Candidates, filter: Filter | None, threads: int
 ) -> Candidates:
     scored = part.score(queries, joined, filter, threads)
-    # Who stands in no list may score more than its last: nothing is certain then.
+    # An item in no list may score more than the last one of a list: nothing is certain then.
     stats = scored.stats.with_exact(False)
     return Candidates.unchecked(joined.offsets, joined.items, scored.scores, joined.catalog, stats)
 

@@ -69,7 +69,7 @@ class Item(NamedTuple):
 
 
 class Query(NamedTuple):
-    """What somebody asked.
+    """A query: its id, text and metadata.
 
     Parameters
     ----------

@@ -205,7 +205,7 @@ def validate_args(function: F) -> F:
     """Let a function raise InputError for an argument that is plainly not what its annotation says.
 
     Looks at what a value is, not at what it holds: that a `Sequence[str]` has a length, not that it holds texts. Two
-    are held to more, since those who take them only hand them on: a path must name a place, and `seed` be a seed.
+    are held to more, since functions only pass them on: a path must name a place, and `seed` be a seed.
     Names that the function's module does not know when it runs, and aliases, say nothing. A class may say by `in_words`
     what a user would call it. It costs about a microsecond, so the query path, which checks by itself, goes without.
 

@@ -197,7 +197,7 @@ def python_docs(*, seed: int = 0) -> Dataset:
     An item's id is its qualified public name, its title that name as words, its text its signature and docstring
     without the summary. The queries are the summaries, and the descriptions of an item in the sections "See Also" of
     others. Nine in ten queries of the split "test" are about items that keep a query in the split "train"; about the
-    items of the others nobody has asked before.
+    items of the others have no earlier queries.
 
     The documentation is read by a process of its own, which takes some seconds; nothing is downloaded. For a given
     installation, the same seed gives the same dataset.

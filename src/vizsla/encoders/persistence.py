@@ -73,7 +73,7 @@ DOWNLOAD_VARIABLE = "VIZSLA_DOWNLOAD"
 def download_allowed() -> bool:
     """Say whether the environment allows what an artifact asks for: `VIZSLA_DOWNLOAD=1`, and nothing else.
 
-    An artifact may come from anybody. Without this, whoever prepared it would choose what this machine downloads.
+    An artifact may come from anywhere. Without this, it would choose what this machine downloads.
     """
     return os.environ.get(DOWNLOAD_VARIABLE, "") == "1"
 

@@ -1,4 +1,4 @@
-"""PrecomputedEncoder: vectors that somebody else made, looked up by text or id."""
+"""PrecomputedEncoder: vectors that were made elsewhere, looked up by text or id."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ import os
 import shutil
 from collections.abc import Iterable, Iterator, Sized
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,11 +23,20 @@ from vizsla.errors import InputError, check_choice
 from vizsla.io.atomic import writing
 from vizsla.text.streams import TEXTS_PER_BATCH, batches
 
+if TYPE_CHECKING:
+    from vizsla.base.placement import Placement
+
 ROWS_FILE, RECORD, LOCK = "rows.partial", "progress.json", "lock"
 
 
 def resumable_encode(
-    encoder: Encoder, texts: Iterable[str], folder: str | Path, *, storage: str = "float16", count: int | None = None
+    encoder: Encoder,
+    texts: Iterable[str],
+    folder: str | Path,
+    *,
+    storage: str = "float16",
+    count: int | None = None,
+    on: Placement | None = None,
 ) -> NDArray[Any]:
     """Encode item texts into a file of `folder` and return them memory-mapped; call again to continue.
 
@@ -46,12 +55,14 @@ def resumable_encode(
         How rows are kept.
     count : int, optional
         How many texts there are, for the progress bar; their length, where they have one, unless given.
+    on : Placement, optional
+        Where batches are encoded; the file is the same, byte for byte, as far as the encoder computes alike there.
     """
     check_choice("storage", storage, ["float16", "float32"])
     folder = as_path(folder, "folder")
     folder.mkdir(parents=True, exist_ok=True)
     with locked(folder), (folder / ROWS_FILE).open("ab") as rows:
-        EncodingFile(encoder, folder, storage, rows).run(texts, len(texts) if isinstance(texts, Sized) else count)
+        EncodingFile(encoder, folder, storage, rows).run(texts, len(texts) if isinstance(texts, Sized) else count, on)
     size = (folder / ROWS_FILE).stat().st_size
     if not size:
         return np.zeros((0, encoder.dim), storage)
@@ -86,32 +97,50 @@ class EncodingFile:
         self._rules = {"encoder": encoder.fingerprint, "dim": encoder.dim, "storage": storage, **rules}
         self._done, self._seen = self._recorded(folder)
 
-    def run(self, texts: Iterable[str], count: int | None) -> None:
+    def run(self, texts: Iterable[str], count: int | None, on: Placement | None = None) -> None:
         """Skip what is done, encode the rest."""
         self._forget_unsure()
+        total = None if count is None else -(-count // TEXTS_PER_BATCH) - self._done // TEXTS_PER_BATCH
+        what, common = f"encoding, {TEXTS_PER_BATCH} texts a step", (self._encoder, self._storage)
+        if on is not None:
+            encoded = on.map(self.encode, self._left(texts), common=common, total=total, what=what)
+        else:
+            encoded = progress((self.encode(each, common) for each in self._left(texts)), total=total, what=what)
+        for arrays, number, seen in encoded:
+            self._append(arrays, number, seen)
+
+    def _left(self, texts: Iterable[str]) -> Iterator[tuple[list[str], int, int]]:
+        """Yield the batches that are not done, with the number of texts up to their ends, and the checksum of these."""
         number, seen = 0, 0
-        total = None if count is None else -(-count // TEXTS_PER_BATCH)
-        for batch in progress(batches(texts), total=total, what=f"encoding, {TEXTS_PER_BATCH} texts a step"):
+        for batch in batches(texts):
             number, seen = number + len(batch), chained(batch, seen)
             if number < self._done:
                 continue
             if number - len(batch) < self._done:
                 self._check_same(number, seen)
                 continue
-            self._append(batch, number, seen)
+            yield batch, number, seen
         if number < self._done:
             raise InputError(f"`texts` must be those of the first call. Got {number}, of {self._done} encoded ones.")
+
+    @staticmethod
+    def encode(left: tuple[list[str], int, int], common: tuple[Any, str]) -> tuple[list[NDArray[Any]], int, int]:
+        """Encode a batch; its arrays are appended to the files."""
+        (batch, number, seen), (encoder, storage) = left, common
+        rows = checked_rows(encoder, encoder.items(batch), len(batch))
+        return [np.ascontiguousarray(rows, storage)], number, seen
 
     def _forget_unsure(self) -> None:
         """Cut off what was written after the record was."""
         self._rows.truncate(self._done * self._row_bytes)
 
-    def _write(self, batch: list[str]) -> None:
-        rows = checked_rows(self._encoder, self._encoder.items(batch), len(batch))
-        write_through(self._rows, np.ascontiguousarray(rows, self._storage))
+    def _files(self) -> list[Any]:
+        """Return the files that the arrays of a batch are appended to."""
+        return [self._rows]
 
-    def _append(self, batch: list[str], number: int, seen: int) -> None:
-        self._write(batch)
+    def _append(self, arrays: list[NDArray[Any]], number: int, seen: int) -> None:
+        for file, values in zip(self._files(), arrays, strict=True):
+            write_through(file, values)
         with writing(self._record, overwrite=True) as out:
             out.write(json.dumps({**self._rules, "rows": number, "texts": seen}).encode())
 
@@ -206,11 +235,15 @@ class TokenEncoding(EncodingFile):
         self._rows.truncate(self._sure_bytes(self._done))
         self._counts.truncate(self._done * 8)
 
-    def _write(self, batch: list[str]) -> None:
-        encoder: Any = self._encoder
+    def _files(self) -> list[Any]:
+        return [self._rows, self._counts]
+
+    @staticmethod
+    def encode(left: tuple[list[str], int, int], common: tuple[Any, str]) -> tuple[list[NDArray[Any]], int, int]:
+        """Encode a batch: the vectors of its tokens, and how many each text has."""
+        (batch, number, seen), (encoder, storage) = left, common
         tokens = checked_tokens(encoder, encoder.item_tokens(batch), len(batch))
-        write_through(self._rows, np.ascontiguousarray(tokens.rows, self._storage))
-        write_through(self._counts, np.diff(tokens.offsets))
+        return [np.ascontiguousarray(tokens.rows, storage), np.diff(tokens.offsets)], number, seen
 
     def _sure_bytes(self, done: int) -> int:
         counts = np.fromfile(self._counts_file, np.int64, count=done)

@@ -21,6 +21,7 @@ from vizsla.text.streams import TextStream
 if TYPE_CHECKING:
     from vizsla.artifacts.reader import ArtifactReader
     from vizsla.artifacts.writer import ArtifactWriter
+    from vizsla.base.placement import Placement
 
 
 class Vectors(Artifact):
@@ -62,6 +63,7 @@ class Vectors(Artifact):
         ids: Iterable[str] | None = None,
         storage: str = "float16",
         overwrite: bool = False,
+        on: Placement | None = None,
     ) -> Self:
         """Encode a catalog to an artifact at `path`; after a kill or Ctrl-C, the same call continues.
 
@@ -81,12 +83,14 @@ class Vectors(Artifact):
             How rows are kept.
         overwrite : bool
             Replace an artifact that is there already.
+        on : Placement, optional
+            Where batches are encoded; see `vizsla.scale.connect`.
         """
         if Path(path).exists() and not overwrite:
             raise InputError(f"`path` must be new. Got {path}, which is there: use overwrite=True to replace it.")
         stream, working = TextStream(items, ids), Path(f"{path}.encoding")
         count = len(items) if isinstance(items, Sized) else len(items.items) if isinstance(items, Dataset) else None
-        rows = resumable_encode(encoder, stream, working, storage=storage, count=count)
+        rows = resumable_encode(encoder, stream, working, storage=storage, count=count, on=on)
         cls(stream.ids, rows, encoder.fingerprint).save(path, overwrite=overwrite)
         remove_encoding(working)
         return cls.load(path, verify=False)

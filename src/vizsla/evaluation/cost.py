@@ -21,7 +21,7 @@ TIMED_QUERIES = 200
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What a system's answers cost; None where nobody knows, as of a run that another program made.
+    """What a system's answers cost; None where it is unknown, as for a run that another program made.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ def unknown_cost(run: Candidates, queries: int) -> Cost:
 def measured_ms(
     retriever: Retriever, texts: Sequence[str], k: int, run: Candidates, *, sample: int | None, seed: int
 ) -> NDArray[np.float64]:
-    """Time single queries once the run is there, but never make model calls for it that nobody asked for.
+    """Time single queries once the run is there, but never make additional model calls for it.
 
     Parameters
     ----------

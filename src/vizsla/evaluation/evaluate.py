@@ -262,7 +262,7 @@ def evaluate(
 
 
 def system_name(system: System) -> str:
-    """Return what a system is called when nobody names it.
+    """Return a system's name when none is given.
 
     Examples
     --------

@@ -19,7 +19,7 @@ from vizsla.evaluation.report import json_text, write_text
 
 @dataclass(frozen=True)
 class OverlapMatrix:
-    """Who finds what, for all pairs of systems in one table.
+    """What each system finds, for all pairs of systems in one table.
 
     Parameters
     ----------

@@ -342,7 +342,7 @@ def plot_points(
 ) -> Path:
     """Draw labeled points over a logarithmic cost, cheap on the left, with the line that no point lies above.
 
-    `levels` are qualities whose cost nobody knows: they become labeled lines across the plot.
+    `levels` are qualities whose cost is unknown: they become labeled lines across the plot.
     """
     known = dict(levels or {})
     with Drawing(path) as drawing:

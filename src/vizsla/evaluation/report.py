@@ -56,7 +56,7 @@ def cost_cells(cost: Cost) -> list[str]:
 def print_report(header: Sequence[str], rows: Sequence[Sequence[str]], *, title: str | None = None) -> None:
     """Print quality and cost side by side, or one below the other where the terminal would cut names or figures off.
 
-    Then a cost that nobody has is left out.
+    Then a cost that is unknown for all is left out.
     """
     widths = [max(map(len, column)) + 3 for column in zip(header, *rows, strict=True)]
     named, room = header.index("system") + 1, get_terminal_size().columns - 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from vizsla._internal.terminal import markdown_table, progress
 from vizsla.base.retriever import Retriever
@@ -13,6 +13,9 @@ from vizsla.errors import InputError, check_choice
 from vizsla.evaluation.evaluate import Evaluation, evaluate
 from vizsla.evaluation.measures import DEFAULT_MEASURES, JudgedSplits, parse_measures
 from vizsla.evaluation.report import COST_HEADER, cost_cells, json_text, measure_cell, print_report, write_text
+
+if TYPE_CHECKING:
+    from vizsla.base.placement import Placement
 
 
 class Sweep:
@@ -113,6 +116,8 @@ def sweep(
     dataset: JudgedSplits,
     split: str = "test",
     measures: str | Iterable[Any] = DEFAULT_MEASURES,
+    *,
+    on: Placement | None = None,
     **options: Any,
 ) -> Sweep:
     """Evaluate one system at several settings.
@@ -129,6 +134,8 @@ def sweep(
         Which queries.
     measures : str or iterable
         Names of ir-measures, or its objects.
+    on : Placement, optional
+        Where systems are evaluated, several at a time. Latencies are then those of machines that do other work, too.
     **options
         `k`, `threads`, `latency_queries` and `seed`, as for `evaluate`.
     """
@@ -136,11 +143,16 @@ def sweep(
     if not is_iterable(pairs):
         raise _not_systems(pairs)
     asked = parse_measures(measures)
-    made = {
-        value: evaluate(retriever, dataset, split, asked, name=f"{setting} {value:g}", **options)
-        for value, retriever in map(_system, progress(pairs, what=f"sweeping over {setting}"))
-    }
-    return Sweep(setting, made)
+    common, what = (setting, dataset, split, asked, options), f"sweeping over {setting}"
+    if on is not None:
+        return Sweep(setting, dict(on.map(_evaluated, map(_system, pairs), common=common, what=what)))
+    return Sweep(setting, dict(_evaluated(_system(pair), common) for pair in progress(pairs, what=what)))
+
+
+def _evaluated(system: tuple[float, Retriever], common: tuple[Any, ...]) -> tuple[float, Evaluation]:
+    value, retriever = system
+    setting, dataset, split, measures, options = common
+    return value, evaluate(retriever, dataset, split, measures, name=f"{setting} {value:g}", **options)
 
 
 def _system(pair: Any) -> tuple[float, Retriever]:

@@ -27,7 +27,7 @@ class CheckSample(NamedTuple):
     queries, items : list of str
         Texts.
     relevant : list of list of int, or None
-        For each query the positions of its right items among `items`; None when nobody said which they are.
+        For each query the positions of its right items among `items`; None when they are unknown.
     """
 
     queries: list[str]

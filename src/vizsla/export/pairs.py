@@ -53,7 +53,7 @@ def choose_early(model: Any) -> None:
 
 
 class _Graph:
-    """Which nodes are to see the chosen token alone: those that treat tokens one by one, for nobody but the choice."""
+    """Which nodes are to see the chosen token alone: those that treat tokens one by one, and only for the choice."""
 
     def __init__(self, onnx: Any, model: Any):
         self.onnx, self.nodes = onnx, list(model.graph.node)

@@ -83,7 +83,7 @@ def view_of(flat: NDArray[Any], vector: Any) -> Any:
     if not hasattr(vector, "create_view") or not flat.flags.c_contiguous or not flat.flags.aligned:
         return None
     seen = flat.view(np.uint8) if "UInt8" in type(vector).__name__ else flat
-    # The owner of an empty vector is nobody: the caller keeps the memory.
+    # An empty vector has no owner: the caller keeps the memory.
     return type(vector).create_view(load_faiss().swig_ptr(seen), seen.size, vector.owner)
 
 

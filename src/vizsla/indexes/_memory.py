@@ -47,7 +47,7 @@ def aligned(array: NDArray[T]) -> NDArray[T]:
 def release_pages(array: Any) -> None:
     """Tell the system that the pages of a file mapped for reading need not stay in memory; anything else is left alone.
 
-    A pass over a large file would otherwise leave all of it in the process's memory, until somebody else needs that.
+    A pass over a large file would otherwise leave all of it in the process's memory, until that is needed elsewhere.
     """
     while isinstance(array, np.ndarray):
         if isinstance(array, np.memmap) and getattr(array, "mode", None) == "r":

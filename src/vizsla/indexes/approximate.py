@@ -82,7 +82,7 @@ class ApproximateIndex(DenseIndex):
         items = proposed[numbers, columns].astype(np.int32)
         offsets = np.concatenate([[0], np.cumsum(np.bincount(numbers, minlength=len(rows)))]).astype(np.int64)
         scores = self._pairs(rows, numbers, items)
-        # Nobody asked for scores, and Faiss does not say how much it read: the cost stays open.
+        # No scores were asked for, and Faiss does not say how much it read: the cost stays open.
         return Candidates.ranked(offsets, items, scores)
 
 
@@ -118,5 +118,5 @@ class ApproximateStoredIndex(ApproximateIndex, StoredIndex):
         except ValueError as error:
             raise InputError(f"`vectors` must give finite scores. Got others: {error}.") from error
         offsets, items, scores = map(np.frombuffer, packed, (np.int64, np.int32, np.float32))
-        # Nobody asked for scores, and Faiss does not say how much it read: the cost stays open.
+        # No scores were asked for, and Faiss does not say how much it read: the cost stays open.
         return Candidates.unchecked(offsets, items, scores, None, Stats())

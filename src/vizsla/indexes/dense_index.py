@@ -100,7 +100,7 @@ def _dense(queries: Any) -> Any:
 
 
 class StoredIndex(DenseIndex):
-    """Inner products with stored vectors. Every score is that of `pair_dots`, whoever found the item.
+    """Inner products with stored vectors. Every score is that of `pair_dots`, however the item was found.
 
     Parameters
     ----------

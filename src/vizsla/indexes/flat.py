@@ -45,7 +45,7 @@ def flat_search(
     By number only these vectors are read; by flag all are, in a row: the same answer either way.
 
     The pass adds in float32. However it adds, its sums differ from the exact ones by at most γ·|q|·|v| (Higham,
-    Accuracy and Stability, 3.1). Whoever lies within twice that of the k-th best is scored by `pair_dots`, so nobody is
+    Accuracy and Stability, 3.1). Items within twice that of the k-th best are scored by `pair_dots`, so none is
     missed, ties included.
 
     Examples
@@ -68,7 +68,7 @@ PREFILTER_ARRAYS = ("guard_codes", "guard_scales", "guard_errors")
 
 
 class Int8Prefilter:
-    """Coarse rows that say who cannot be among the best, so that few vectors are read in full.
+    """Coarse rows that say which items cannot be among the best, so that few vectors are read in full.
 
     A vector is its scale times its bytes, plus a rest. By Cauchy and Schwarz the rest moves a score by no more than the
     query's length times its own, which is stored: `errors`.

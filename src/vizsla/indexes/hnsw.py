@@ -37,7 +37,7 @@ MIN_LINKS, MAX_LINKS = 2, 512
 
 
 class HnswGraph:
-    """Who neighbors whom. Every number is checked: Faiss follows them without looking.
+    """The neighbor lists. Every number is checked: Faiss follows them without looking.
 
     Parameters
     ----------

@@ -43,7 +43,7 @@ class FilteredPostings:
     """
 
     def __init__(self, filter: Filter):
-        # Neither is kept: the index is what this form is filed under and may go when nobody else needs it, and the
+        # Neither is kept: the index is what this form is filed under and may go when nothing else needs it, and the
         # filter holds this form, so that both would wait for the garbage collector.
         self.read = 0
         self.bits = np.packbits(filter.mask, bitorder="little")

@@ -61,12 +61,12 @@ _kept: set[Path] = set()
 
 
 def shown_name(path: str | Path) -> str:
-    """Return what messages call a file: its path, or where it came from if nobody gave it one."""
+    """Return what messages call a file: its path, or where it came from if it has none."""
     return STANDARD_INPUT_NAME if Path(path) in _kept else str(path)
 
 
 class StandardInput:
-    """What came in, as a file that goes when nobody needs it any more."""
+    """What came in, as a file that is removed after its last use."""
 
     def __init__(self) -> None:
         self._folder = TemporaryDirectory(prefix="vizsla-")
@@ -143,7 +143,7 @@ BLOCK_BYTES = 1 << 18
 
 
 class Line(NamedTuple):
-    """A line with its place, so that whoever reads it can say what is wrong and where."""
+    """A line with its place, so that errors can say what is wrong and where."""
 
     path: Path | str | None
     number: int

@@ -22,7 +22,7 @@ SCHEMA_VERSION = 1
 PATIENCE_S = 120.0
 """How long to wait for another process that writes; a write takes milliseconds."""
 MOMENT_S = 0.05
-"""How long of that SQLite waits by itself: meanwhile nobody can fork."""
+"""How long of that SQLite waits by itself: meanwhile no process can fork."""
 
 _UNUSABLE = {sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_BUSY, sqlite3.SQLITE_FULL}
 _UNUSABLE |= {sqlite3.SQLITE_IOERR, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PERM, sqlite3.SQLITE_AUTH}
@@ -78,7 +78,7 @@ class SqliteFile:
         return self._transaction("BEGIN")
 
     def writing(self) -> AbstractContextManager[sqlite3.Connection]:
-        """Within the block, nobody else writes; at its end all is stored, or nothing when it raises."""
+        """Within the block, nothing else writes; at its end all is stored, or nothing when it raises."""
         return self._transaction("BEGIN IMMEDIATE")
 
     def close(self) -> None:
@@ -104,7 +104,7 @@ class SqliteFile:
             connection.execute("COMMIT")
 
     def _begun(self, begin: str, inside: ExitStack) -> sqlite3.Connection:
-        """Begin a transaction that ends, unless it was committed, with the stack; who must wait, waits outside."""
+        """Begin a transaction that ends, unless it was committed, with the stack; waiting happens outside."""
         with ExitStack() as so_far:
             so_far.enter_context(_SQLITE)
             connection = self._connection()
@@ -212,7 +212,7 @@ def _patiently(act: Callable[[], T]) -> T:
             if _code(error) != sqlite3.SQLITE_BUSY or waited > PATIENCE_S:
                 raise
         time.sleep(0.01)
-        # A process that was stopped meanwhile has not waited, and who holds the file may have been stopped with it.
+        # A process that was stopped meanwhile has not waited, and the file's owner may have been stopped with it.
         now = time.monotonic()
         waited, seen = waited + min(now - seen, 1.0), now
 

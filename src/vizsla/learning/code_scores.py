@@ -48,7 +48,7 @@ class CodeScores:
     codes : uint8 array, items × subspaces
         One code a part.
     centroids : float32 array, subspaces × centroids × width
-        Changed in place by who trains them.
+        Changed in place by training.
     rotation : float32 array, (subspaces · width) × dim, optional
         Turns adapted queries; without one they are filled up with zeros.
     dim : int

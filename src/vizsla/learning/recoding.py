@@ -54,7 +54,7 @@ def recoded(
     """Return the codes of all items, chosen anew for those that were seen.
 
     Where what an item stands for moves by δ, the loss changes by about ``Σ s (u·δ) + h (u·δ)² / 2`` over the queries u
-    that saw it, with slopes s and curvatures h. To that comes what nobody saw: ``δᵀ S δ / 2``, where S is the second
+    that saw it, with slopes s and curvatures h. To that comes what none saw: ``δᵀ S δ / 2``, where S is the second
     moment of all queries. A sub-space after the other takes the centroid with which the sum is least.
 
     Parameters

@@ -257,7 +257,7 @@ def stratified_folds(kinds: NDArray[np.str_], folds: int) -> Int64Array:
 def split_dataset(
     dataset: Dataset, *, held_out: float = 0.1, cold: float = 0.05, seed: int = 0
 ) -> tuple[Dataset, Dataset]:
-    """Hold out whole queries, some of which point only at items that nobody else clicked.
+    """Hold out whole queries, some of which point only at items without other clicks.
 
     Of `n` queries with clicks, `round(held_out * n)` are held out with all their clicks, and
     `round(cold * that)` of them are cold:

@@ -388,14 +388,18 @@ class Bm25(RowSpaceRetriever):
         floor = share - float(given.sum())
         return parts if abs(floor) < 1e-4 * share else [*parts, Explanation(floor, "what every item gets")]
 
+    @property
+    def _own_report(self) -> Choice | None:
+        return self.report if isinstance(self.report, Choice) else None
+
     def _write(self, writer: ArtifactWriter) -> None:
         how = self.weighting
         fields = [[field.name, field.weight, field.b] for field in how.fields]
         known = self._field_postings
-        shares = 0 if known is None else known.counts.dtype.itemsize
+        shares, choice = 0 if known is None else known.counts.dtype.itemsize, self._own_report
         writer.parameters(
             layout=LAYOUT, variant=how.variant, k1=how.k1, b=how.b, delta=how.delta, fields=fields, field_bytes=shares,
-            choice=self.report.to_dict() if isinstance(self.report, Choice) else None,
+            choice=None if choice is None else choice.to_dict(),
         )  # fmt: skip
         if known is not None:
             known.write(writer)

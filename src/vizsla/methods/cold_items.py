@@ -1,4 +1,4 @@
-"""Unclicked: 1 for items that nobody has clicked yet, 0 for the others; a term of a sum that lifts the former."""
+"""ColdItemBoost: 1 for items without clicks, 0 for the others; a term of a sum that lifts the former."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ _REASONS = {True: "nobody has clicked it yet", False: "it has clicks"}
 class ColdItemBoost(Retriever):
     """1 for every item without clicks and 0 for the others, whatever the query.
 
-    What has learned from clicks ranks items that nobody clicked far down, however well they fit. In a sum, this term
-    lifts them by its weight; it adds to what the other parts find, and proposes nobody. `fuse` chooses the weight.
+    What has learned from clicks ranks items without clicks far down, however well they fit. In a sum, this term
+    lifts them by its weight; it adds to what the other parts find, and proposes no items. `fuse` chooses the weight.
 
     Parameters
     ----------

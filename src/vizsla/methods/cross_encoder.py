@@ -367,7 +367,7 @@ def train_cross_encoder(
     folder : path
         Where the trained model is written; it must be new.
     retriever : Retriever, optional
-        Over the dataset's items; its best items that nobody clicked are the hard negatives. BM25 unless given.
+        Over the dataset's items; its best items without clicks are the hard negatives. BM25 unless given.
     teacher : Retriever, optional
         Over the dataset's items; with ``share`` below 1 its scores are imitated.
     form : {"head", "dot"}

@@ -191,7 +191,7 @@ def late_interaction(
 
 
 def _opened(path: str | Path, stream: TextStream) -> TokenVectors:
-    """Load token vectors; those of other items raise, or a search would be over a catalog that nobody gave."""
+    """Load token vectors; those of other items raise, or a search would be over another catalog."""
     tokens, read = TokenVectors.load(path), ReadTexts(stream)
     for _ in read:
         pass

@@ -170,7 +170,7 @@ class ScoreCache(WrappedScorer):
     """A scorer that asks the one inside only for pairs of texts that it has not scored before, in any process.
 
     Scores are stored by the scorer's fingerprint, the query's text and the item's text, bit for bit. What is missing
-    is sent in chunks, and a chunk is stored before the next one is sent: who stops or fails loses at most one chunk,
+    is sent in chunks, and a chunk is stored before the next one is sent: a failed run loses at most one chunk,
     and of a scorer that tells what it has answered before it failed, as an HttpReranker does, nothing.
     `stats` count only the calls that were made. A saved composition holds the scorer inside, never the scores.
 

@@ -51,7 +51,7 @@ class VectorStore:
     """Vectors of one encoder; others, threads and processes may share the file.
 
     Every vector carries a checksum, and is found by a digest of 256 bits of its text: a changed text is another item.
-    A call's vectors are stored all or none, so who is killed leaves a sound file.
+    A call's vectors are stored all or none, so a killed process leaves a sound file.
 
     Parameters
     ----------

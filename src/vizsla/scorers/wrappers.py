@@ -165,7 +165,7 @@ class Budget(WrappedScorer):
     A call is one (query, item) pair that is really scored: by a model, or by arithmetic for a scorer that calls none.
     What a composition or a ScoreCache remembers costs nothing, whether the cache is inside or outside: the budget
     counts right before the scorer that makes the calls. A call that would exceed the limit raises a BudgetError before
-    it is made. A call that fails half-way is counted, because nobody can tell what it has cost, unless the scorer tells
+    it is made. A call that fails half-way is counted, because its cost is unknown, unless the scorer tells
     how much of it was sent.
 
     Parameters

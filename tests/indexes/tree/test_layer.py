@@ -8,7 +8,8 @@ from tests.indexes.tree.reference import dense_weights
 from vizsla import _native
 from vizsla.core.sparse import SparseRows
 from vizsla.errors import InputError
-from vizsla.methods.xrlinear.matchers import layer_labels, train_layer, train_matchers, union
+from vizsla.methods.xrlinear.layer import train_layer
+from vizsla.methods.xrlinear.matchers import layer_labels, train_matchers, union
 from vizsla.methods.xrlinear.tree import LabelTree, cluster_items
 
 

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.indexes.tree.reference import dense_weights, primal, solve
-from vizsla.methods.xrlinear.matchers import LOSSES, train_layer
+from vizsla.methods.xrlinear.layer import LOSSES, train_layer
 
 EXACT = {"tolerance": 1e-4, "epochs": 30000, "threshold": 0}
 

@@ -31,7 +31,7 @@ def test_noise_gets_nothing():
     fusion = learn_fusion({"good": good, "bad": bad}, log_of(QUERIES))
     assert fusion.retriever is good
     assert fusion.weights == {"good": 1.0, "bad": 0.0}
-    assert "good alone" in fusion.said
+    assert "good alone" in fusion.summary
 
 
 def test_noise_gets_nothing_among_parts_that_help_each_other():

@@ -88,8 +88,8 @@ def test_items_that_a_part_ranks_down_for_want_of_clicks_are_lifted():
     log = log_of(QUERIES)
     fusion = learn_fusion({"words": words(), "clicked": Clicked.of(log)}, log, cold=0.5)
     assert fusion.lift > 0
-    assert f"+ {fusion.lift:g} for items without clicks" in fusion.said
-    assert "Without the lift, " in fusion.said
+    assert f"+ {fusion.lift:g} for items without clicks" in fusion.summary
+    assert "Without the lift, " in fusion.summary
     assert isinstance(fusion.retriever.parts[-1], ColdItemBoost)
     assert fusion.retriever.weights[-1] == fusion.lift
     assert all(gain["gain"] >= 0 for gain in fusion.gains)

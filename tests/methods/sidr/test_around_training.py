@@ -266,7 +266,7 @@ def test_every_wrong_setting_of_an_encoder_is_refused_by_name(name):
             SidrEncoder(one.table, one.model, one.tokens, **{**one.settings, name: value})
 
 
-COUNTS = ("epochs", "batch", "vectors", "wrong", "tokens", "served_epochs")
+COUNTS = ("epochs", "batch", "vectors", "negatives", "tokens", "served_epochs")
 FROM_0 = ("retrieved", "frozen_layers", "table_epochs", "masked_steps", "seed")
 BARS = {**dict.fromkeys(COUNTS, (1, 0)), **dict.fromkeys(FROM_0, (0, -1)), "max_steps": (1, 0), "folds": (2, 1)}
 BARS |= dict.fromkeys(("rate", "head_rate", "bias_rate", "teacher_share"), (0.0, -0.01))

@@ -27,7 +27,7 @@ LOG = {
     "shop 3": ["lemon-market"],
     "plum orchard": ["plum-garden", "plum-tree", "fig-car"],
 }
-SETTINGS = {"tokens": 9, "max_tokens": 12, "batch": 4, "epochs": 2, "vectors": 3, "wrong": 99, "retrieved": 4}
+SETTINGS = {"tokens": 9, "max_tokens": 12, "batch": 4, "epochs": 2, "vectors": 3, "negatives": 99, "retrieved": 4}
 SETTINGS |= {"rate": 3e-3, "head_rate": 1e-2, "bias_rate": 2e-2, "warm_up": 0.5, "teacher_share": 0.7}
 STEPS = 6  # two epochs over nine clicks, four at a time
 SCALE = 0.3

@@ -127,7 +127,7 @@ def test_a_checkpoint_of_other_settings_is_refused(tmp_path):
     [
         {"semi_parametric": False},
         {"retrieved": 0},
-        {"retrieved": 1, "wrong": 3},
+        {"retrieved": 1, "negatives": 3},
         {"item_tokens": False},
         {"table_epochs": 1},
         {"masked_steps": 2},
@@ -242,13 +242,14 @@ def test_the_command_line_trains_and_saves(tmp_path, capsys):
     texts, ids = [query.text for query in data.queries], [item.id for item in data.items]
     clicks.write_text("".join(f"{texts[q]}\t{ids[i]}\n" for q, i in rows))
     options = ["--epochs", "1", "--batch", "32", "--vectors", "2", "--table-epochs", "0", "--max-tokens", "12"]
-    options += ["--wrong", "2", "--no-item-tokens"]
+    options += ["--negatives", "2", "--no-item-tokens"]
     out = tmp_path / "model"
     arguments = ["train", "sidr", str(items), "--clicks", str(clicks), "--model", str(model_folder()), "-o", str(out)]
     assert main([*arguments, *options]) in (0, None)
     assert f"{len(data.items)} items" in capsys.readouterr().out
     assert len(load(out)("fig auto", k=3).ids[0]) == 3
     assert load(out).encoder.mean_length == 0
+    assert load(out).report.summary.startswith("epochs ")
 
 
 def test_the_items_scale_is_chosen_on_held_out_clicks():

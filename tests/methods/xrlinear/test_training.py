@@ -15,7 +15,7 @@ from vizsla.base.encoder import FunctionEncoder
 from vizsla.data.dataset import Dataset
 from vizsla.errors import InputError
 from vizsla.indexes.tree import layer_matchers
-from vizsla.methods.xrlinear.matchers import train_layer
+from vizsla.methods.xrlinear.layer import train_layer
 from vizsla.methods.xrlinear.tree import LabelTree
 from vizsla.methods.xrlinear.tuning import default_encoder
 

@@ -98,7 +98,7 @@ class Codebook:
 
     @cached_property
     def marked(self) -> bool:
-        """Whether the last dimension says who is marked, as `marked_index` makes it, and stands for none of a vector's.
+        """Whether the last dimension marks items, as `marked_index` makes it, and stands for none of a vector's.
 
         Then every sub-space ends with a row of zeros in the rotation, but for one, which leads to that dimension alone.
         """

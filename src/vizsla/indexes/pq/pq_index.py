@@ -46,7 +46,7 @@ def pq_search(
     """Return the best `k` of every query among all items, or among `numbers`, which ascend.
 
     Where registers can hold a table, codes are scanned with tables rounded to bytes. By how much that can push two
-    items past each other is known for each query; whoever is within it of the k-th best is scored from the tables
+    items past each other is known for each query; items within it of the k-th best are scored from the tables
     themselves.
     """
     offsets, items, scores, reads = _native.pq_search(

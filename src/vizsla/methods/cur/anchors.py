@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
@@ -37,6 +37,7 @@ from vizsla.text.streams import kept_items
 if TYPE_CHECKING:
     from vizsla.artifacts.reader import ArtifactReader
     from vizsla.artifacts.writer import ArtifactWriter
+    from vizsla.base.placement import Placement
 
 ANCHOR_STRATEGIES = ("random", "clicks", "clusters", "pseudo")
 
@@ -261,7 +262,7 @@ class AnchorCost:
     sampled: int
 
     def shard(self, seconds: float = 30.0) -> int:
-        """Return how many calls take about so long, from 16 to 4,096: what is lost at most by who is stopped.
+        """Return how many calls take about so long, from 16 to 4,096: what a stopped run loses at most.
 
         Examples
         --------
@@ -364,6 +365,7 @@ def score_anchors(
     storage: str = "float16",
     shard: int = CALLS_PER_CHECKPOINT,
     overwrite: bool = False,
+    on: Placement | None = None,
 ) -> AnchorScores:
     """Score every item for every anchor query; with a path, killed or stopped, the same call continues.
 
@@ -383,6 +385,8 @@ def score_anchors(
         Calls that are made before they are written down; `AnchorCost.shard` says how many take half a minute.
     overwrite : bool
         Replace an artifact that is there already.
+    on : Placement, optional
+        Where shards are scored; the scorer goes to the workers, so that it must not count calls or keep a cache.
 
     Examples
     --------
@@ -393,16 +397,18 @@ def score_anchors(
     """
     check_positive("shard", shard)
     distinct = _distinct(scorer, queries)
+    if on is not None and scorer.wrapped is not None:
+        raise InputError(f"`scorer` must not be wrapped where `on` is given. Got {scorer}, whose counts stay here.")
     if path is None:
         pieces = []
-        for places in _shards(scorer, distinct, 0, shard):
-            pieces.append(_asked(scorer, distinct, places).scores)
-            _check_storable(pieces[-1], storage)
+        for _, scores in _scored(scorer, distinct, 0, shard, on):
+            pieces.append(scores)
+            _check_storable(scores, storage)
         return _anchors(scorer, distinct, np.concatenate(pieces), storage)
     if Path(path).exists() and not overwrite:
         raise InputError(f"`path` must be new. Got {path}, which is there: use overwrite=True to replace it.")
     working = _working(path)
-    anchors = _anchors(scorer, distinct, _resumed(scorer, distinct, working, shard, storage), storage)
+    anchors = _anchors(scorer, distinct, _resumed(scorer, distinct, working, shard, storage, on), storage)
     anchors.save(path, overwrite=overwrite)
     shutil.rmtree(working, ignore_errors=True)
     return AnchorScores.load(path, verify=False)
@@ -427,7 +433,7 @@ def _cache_of(scorer: Scorer | None) -> ScoreCache | None:
 
 
 def _left(scorer: Scorer, queries: list[str], done: int) -> int:
-    """Return how many pairs from the place `done` on nobody has paid for."""
+    """Return how many pairs from the place `done` on are not scored yet."""
     width, cache = len(scorer.items), _cache_of(scorer)
     if cache is None or not len(cache):
         return len(queries) * width - done
@@ -444,11 +450,21 @@ def _sampled(scorer: Scorer, queries: list[str], sample: int, seed: int, done: i
     return done + np.sort(generator(seed).choice(left, min(check_positive("sample", sample), left), replace=False))
 
 
-def _shards(scorer: Scorer, queries: list[str], done: int, shard: int) -> Any:
-    total = len(queries) * len(scorer.items)
-    starts = range(done, total, shard)
-    for start in progress(starts, what=f"scoring anchors, {shard} calls a step"):
-        yield np.arange(start, min(start + shard, total))
+def _scored(
+    scorer: Scorer, queries: list[str], done: int, shard: int, on: Placement | None
+) -> Iterator[tuple[int, NDArray[np.float32]]]:
+    """Yield, shard by shard, up to which place of the matrix pairs are scored, and the new scores."""
+    total, common = len(queries) * len(scorer.items), (scorer, queries)
+    bounds = [(start, min(start + shard, total)) for start in range(done, total, shard)]
+    what = f"scoring anchors, {shard} calls a step"
+    if on is not None:
+        return on.map(_scored_shard, bounds, common=common, what=what)
+    return (_scored_shard(each, common) for each in progress(bounds, what=what))
+
+
+def _scored_shard(bounds: tuple[int, int], common: tuple[Scorer, list[str]]) -> tuple[int, NDArray[np.float32]]:
+    found = _asked(*common, np.arange(*bounds))
+    return bounds[1], np.ascontiguousarray(found.scores, np.float32)
 
 
 def _asked(scorer: Scorer, queries: list[str], places: NDArray[np.int64]) -> PairScores:
@@ -472,20 +488,21 @@ def _check_storable(scores: NDArray[np.float32], storage: str) -> None:
     Factors.of(scores[None], storage)
 
 
-def _resumed(scorer: Scorer, queries: list[str], folder: Path, shard: int, storage: str) -> NDArray[np.float32]:
+def _resumed(
+    scorer: Scorer, queries: list[str], folder: Path, shard: int, storage: str, on: Placement | None = None
+) -> NDArray[np.float32]:
     """Append to the file what is missing; the record counts what is on the disk for sure."""
     folder.mkdir(parents=True, exist_ok=True)
     rules = _rules(scorer, queries)
     with locked(folder), (folder / SCORES).open("ab") as out:
         done = _recorded(folder, rules)
         out.truncate(done * 4)
-        for places in _shards(scorer, queries, done, shard):
-            scores = np.ascontiguousarray(_asked(scorer, queries, places).scores, np.float32)
+        for end, scores in _scored(scorer, queries, done, shard, on):
             out.write(scores.data)
             out.flush()
             os.fsync(out.fileno())
             with writing(folder / RECORD, overwrite=True) as record:
-                record.write(json.dumps({**rules, "calls": int(places[-1]) + 1}).encode())
+                record.write(json.dumps({**rules, "calls": end}).encode())
             _check_storable(scores, storage)  # now, not at the end; the same call with another storage goes on
     return np.memmap(folder / SCORES, np.float32, mode="r")
 

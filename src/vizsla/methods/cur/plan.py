@@ -275,7 +275,7 @@ def first_rounds(
 def shared_first(
     rankings: Sequence[Float32Array], shares: NDArray[np.float64], free: NDArray[np.bool_], size: int
 ) -> Int64Array:
-    """Return the first items: whoever is furthest behind its share names its best item that nobody has named.
+    """Return the first items: the retriever furthest behind its share names its best unnamed item.
 
     Parameters
     ----------

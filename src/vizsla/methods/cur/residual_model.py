@@ -399,7 +399,7 @@ STORED_ARRAYS = ("mean", "spread", "explained")
 
 def write_fit(writer: ArtifactWriter, fit: ResidualFit) -> None:
     """Store weights, spreads and factors."""
-    writer.parameters(noise=fit.noise, ridge=fit.ridge, anchors=fit.anchors, weight_prior=fit.weight_prior is not None)
+    writer.parameters(noise=fit.noise, ridge=fit.ridge, anchors=fit.anchors, leaning=fit.weight_prior is not None)
     for name in STORED_ARRAYS:
         writer.array(name, getattr(fit, name))
     writer.child("factors", fit.factors)
@@ -419,7 +419,7 @@ def read_fit(reader: ArtifactReader) -> ResidualFit:
         raise FormatError(f"{reader.path}: the fit's numbers must be finite and belong together.")
     factors = reader.child("factors", Factors)
     weight_prior = (
-        _weight_prior(reader, factors.dim, len(arrays["explained"])) if reader.parameter("weight_prior", bool) else None
+        _weight_prior(reader, factors.dim, len(arrays["explained"])) if reader.parameter("leaning", bool) else None
     )
     return ResidualFit(factors=factors, noise=noise, ridge=ridge, anchors=anchors, weight_prior=weight_prior, **arrays)
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 MEASURED_DEPTH = 10
 MEASURE = "nDCG@10"
 CANDIDATES_PER_PART = 50
-"""So many of each part's list are candidates. Who is behind that in every list is not among the best ten of a sum."""
+"""So many of each part's list are candidates. An item behind that in every list is not among the best ten of a sum."""
 NO_SCORE = np.float32(-1e30)
 """Stands for no score; unlike infinity it survives a weight."""
 
@@ -169,7 +169,7 @@ def _all(found: Candidates, width: int) -> NDArray[np.int64]:
 
 
 def _cut(found: Candidates, width: int, lifted: BoolArray) -> NDArray[np.int64]:
-    """Return the best `CANDIDATES_PER_PART` of every list, and who may be lifted among them."""
+    """Return the best `CANDIDATES_PER_PART` of every list, and which of them may be lifted."""
     rows = found.row_numbers()
     return _all(found, width)[(np.arange(len(rows)) - found.offsets[rows] < CANDIDATES_PER_PART) | lifted[found.items]]
 
@@ -190,7 +190,7 @@ def _scaled(found: Candidates, raw: Float32Array, keys: NDArray[np.int64], width
 
 
 def _placed(found: Candidates, keys: NDArray[np.int64], width: int) -> Float32Array:
-    """Return 1 / (60 + place) for who is in the list, and 0 for the others."""
+    """Return 1 / (60 + place) for items in the list, and 0 for the others."""
     own, rows = _all(found, width), found.row_numbers()
     scores = np.zeros(len(keys), np.float32)
     at = np.searchsorted(keys, own)

@@ -27,7 +27,7 @@ class FusionReport:
     gains : list of dict
         For each part and each kind of query what the choice has more than the part alone, with its standard error and
         the p-value of a paired test. Of the trials the best was taken, so they are a little too good.
-    said : str
+    summary : str
         What was chosen and why, in a sentence.
     seconds : dict of str to float
         CPU seconds that it took to build twins of the parts without the held-out clicks ("refit"), to search them
@@ -37,13 +37,8 @@ class FusionReport:
     names: list[str]
     choice: Choice
     gains: list[dict[str, Any]]
-    said: str
+    summary: str
     seconds: dict[str, float]
-
-    @property
-    def summary(self) -> str:
-        """What was chosen and why, in a sentence."""
-        return self.said
 
     @property
     def weights(self) -> dict[str, float]:
@@ -61,7 +56,7 @@ class FusionReport:
         return float(self.choice.chosen["lift"])
 
     def __str__(self) -> str:
-        return self.said
+        return self.summary
 
     def curves(self, *, quality: str = "all") -> dict[str, list[tuple[float, float]]]:
         """Return for each part the best quality that was found with so much of its weight, whatever the others had.
@@ -84,7 +79,7 @@ class FusionReport:
         """Return everything but the retriever."""
         return {
             "names": self.names, "weights": self.weights, "normalization": self.normalization, "lift": self.lift,
-            "said": self.said, "gains": self.gains, "seconds": self.seconds, "choice": self.choice.to_dict(),
+            "summary": self.summary, "gains": self.gains, "seconds": self.seconds, "choice": self.choice.to_dict(),
         }  # fmt: skip
 
     def to_json(self, path: str | Path | None = None) -> str:
@@ -112,7 +107,7 @@ class LearnedFusion(FusionReport):
         """The retriever with its report; a part that is best alone stays as it is, and a copy of it has the report."""
         made = object.__new__(type(self.retriever))
         made.__dict__.update(vars(self.retriever))
-        made.report = FusionReport(self.names, self.choice, self.gains, self.said, self.seconds)
+        made.report = FusionReport(self.names, self.choice, self.gains, self.summary, self.seconds)
         return made
 
 

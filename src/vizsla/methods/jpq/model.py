@@ -88,6 +88,10 @@ class Jpq(Dense):
         before = float(row @ self.index.coder.decoded(codes)[0].astype(np.float64))
         return Explanation(said.score, f"{said.reason}; {before:.4f} with the centroids before training", said.parts)
 
+    @property
+    def _own_report(self) -> Choice | None:
+        return self.choice
+
     def _write(self, writer: ArtifactWriter) -> None:
         super()._write(writer)
         choice = None if self.choice is None else self.choice.to_dict()

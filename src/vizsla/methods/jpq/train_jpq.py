@@ -100,7 +100,7 @@ def train_jpq(
         The click loss's share, from 0 to 1.
     clicked_margin : float or "auto"
         What items with clicks must be better by, in spreads of a query's best scores, so that training does not favor
-        them: above 0, one sub-space is coded anew, and a bit in it says who has clicks. "auto" takes what lets the
+        them: above 0, one sub-space is coded anew, and a bit in it marks items with clicks. "auto" takes what lets the
         worse of warm and cold held-out queries come off best against uncompressed items. The teacher must hold these.
     reassignments : int or "auto"
         After how many epochs the codes of clicked items are chosen anew; see `JpqSettings`. "auto" is 1 where items
@@ -278,7 +278,7 @@ def _coded(base: Any) -> PqIndex:
         raise InputError(f"`base` must be dense, over a PqIndex. Got {base!r}: `jpq` compresses and trains at once.")
     if index.dim > _own(base.encoder).dim:
         advice = "call `jpq` on the uncompressed retriever again"
-        raise InputError(f"`base` must have codes without marks of who has clicks. Got {base!r}: {advice}.")
+        raise InputError(f"`base` must have codes without marks of items with clicks. Got {base!r}: {advice}.")
     return index
 
 
@@ -355,7 +355,7 @@ def _with_clicked_margin(
 def _trial(
     index: PqIndex, left: JpqTrainingData, held: HeldOutClicks, split: LogSplit, vectors: Any, settings: JpqSettings
 ) -> JpqTrial:
-    """Return what is tried on held-out clicks; with vectors, against these, and with who has a click left marked."""
+    """Return the trial on held-out clicks; with vectors, against these, and with the items that keep a click marked."""
     if vectors is None:
         return JpqTrial(left, held, index)
     marked = marked_index(index, vectors, split.train.clicked, seed=settings.seed)

@@ -107,7 +107,7 @@ class JpqTraining(Training):
     relevant : Positives, optional
         What was clicked for each query; without it, only the teacher is followed.
     teacher : Teacher, optional
-        Whom to imitate on the same queries.
+        The teacher to imitate on the same queries.
     vectors : float32 array, items × dimensions, optional
         Uncompressed items, for synthetic queries, which are less true without them, and for the stage "negatives".
     """
@@ -173,7 +173,7 @@ class JpqTraining(Training):
     ) -> Float32Array:
         """Let the query side take a step, and return the derivatives by the centroids; `real` queries come first."""
         by_centroid, by_adapter = self.learned.gradients(asked, items, by_score)
-        by_adapter[self.dim :] = 0  # a query's own say about marks would only repeat who was clicked
+        by_adapter[self.dim :] = 0  # a query's own say about marks would only repeat what was clicked
         clipped([by_centroid, by_adapter], self.settings.clip)
         self.adapter.step(by_adapter, factor=factor)
         return by_centroid
@@ -298,7 +298,7 @@ class JpqTraining(Training):
     ) -> LossPart:
         if self.teacher is None:
             raise InputError("`teacher` must be given where distillation has a share. Got None.")
-        real = len(numbers)  # nobody asks the teacher for synthetic queries
+        real = len(numbers)  # the teacher does not score synthetic queries
         mine = negatives[:real, : self.settings.depth]
         items, listed = union(relevant.items[:real], mine, self.teacher.best[numbers])
         wanted = self.teacher.scores(numbers, items, listed) * (self.settings.sharpness / self.teacher.spread)

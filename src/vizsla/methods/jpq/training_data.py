@@ -84,7 +84,7 @@ def _found(training: JpqTraining, rows: Float32Array, clicked_margin: float, par
 
 
 def _rows_of(found: Candidates) -> Int32Array:
-    """Return answers as a matrix, filled up with -2, which is nobody."""
+    """Return answers as a matrix, filled up with -2, which is no item."""
     lengths = np.diff(found.offsets)
     rows = np.full((len(lengths), int(lengths.max(initial=1))), -2, np.int32)
     rows[np.arange(rows.shape[1]) < lengths[:, None]] = found.items
@@ -98,7 +98,7 @@ def relevant_of(log: ClickLog) -> Positives:
 
 @dataclass(frozen=True)
 class JpqTrainingData:
-    """Queries' vectors, what was clicked for them, and whom to imitate.
+    """Queries' vectors, what was clicked for them, and the teacher to imitate.
 
     Parameters
     ----------

@@ -129,7 +129,7 @@ class XlSettings:
     scale : float
         What a full vote is worth in the base's scores; 1 in the paper.
     threshold : float
-        Votes at which an item with clicks keeps its base score: who gets fewer steps back, so that items without
+        Votes at which an item with clicks keeps its base score: one with fewer steps back, so that items without
         clicks compete fairly. 0 in the paper.
     paper : bool
         Eq. 6 to the letter: every click counts 1, a past query with a negative similarity votes against its items,

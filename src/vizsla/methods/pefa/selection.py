@@ -48,7 +48,7 @@ MARGINS = (0.5, 0.75, 1.0, 1.25, 1.5, 1.75, 2.0)
 """In spreads of the base's scores, so that one grid serves every encoder."""
 ITEM_WEIGHTS = (0.0, 0.15, 0.3, 0.45, 0.6)
 NEAR_ITEMS = 100
-"""Candidates taken from each part: who is in none of them is not among the best ten of any blend."""
+"""Candidates taken from each part: an item in none of them is not among the best ten of any blend."""
 MAX_SCORES_PER_BATCH = 1 << 24
 NO_SCORE = np.float32(-1e30)
 """Stands for no score; unlike infinity it survives a weight of 0."""
@@ -173,7 +173,7 @@ def _parts(
     if index is not None:
         both = [index, InvertedIndex.build(clicks)]
         scores, relevant, numbers = sparse_candidates(queries, wanted, both, near=NEAR_ITEMS, lowest=NO_SCORE)
-        # Past queries do not score alone over sparse rows, so nobody reads the third.
+        # Past queries do not score alone over sparse rows, so the third is not read.
         is_clicked = clicked[numbers] & (numbers >= 0)
         return _Parts(scores[0], scores[1], scores[0], numbers, is_clicked, relevant, found, squares)
     by_item = split.train.matrix.tocsc()

@@ -100,7 +100,7 @@ DEFAULT_BASE_DEPTH = 100
 class PefaXl(Retriever):
     """A retriever's score plus what its nearest past queries' clicks add. Use `pefa_xl` to make one.
 
-    An item that nobody votes for keeps its full base score, and an item that only the votes found is scored by the
+    An item without votes keeps its full base score, and an item that only the votes found is scored by the
     base: a constant added to all base scores changes no ranking.
 
     Parameters
@@ -285,7 +285,7 @@ class PefaXl(Retriever):
         return self._counter.count(near, self.settings, filter), near.stats
 
     def _neighbors(self, queries: Queries, index: DenseIndex, threads: int) -> Candidates:
-        # A query that says nothing is similar to nobody: similarity 0 is no vote.
+        # A query that says nothing is similar to none: similarity 0 is no vote.
         rows = queries.encoded(self.encoder)
         return index.search(divided(rows, lengths_of(rows)), self.settings.neighbors, threads=threads)
 
@@ -306,6 +306,10 @@ class PefaXl(Retriever):
         shares = dict(zip(log.rows[clicks].tolist(), weights.tolist(), strict=True))
         found = zip(near.items.tolist(), near._required_scores().tolist(), strict=True)
         return [(log.queries[past], shares[past], similar) for past, similar in found if past in shares]
+
+    @property
+    def _own_report(self) -> Choice | None:
+        return self.choice
 
     def _write(self, writer: ArtifactWriter) -> None:
         choice = None if self.choice is None else self.choice.to_dict()

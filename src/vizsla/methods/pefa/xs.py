@@ -314,6 +314,10 @@ class PefaXs(IndexRetriever):
         factor = length_factor(grown_item_rows(self.base, self.log, items), self.log, items, self.settings, weights)
         return explain_xs(score, query, own, self.log, item, self.settings, weights, factor)
 
+    @property
+    def _own_report(self) -> Choice | None:
+        return self.choice
+
     def _write(self, writer: ArtifactWriter) -> None:
         choice = None if self.choice is None else self.choice.to_dict()
         writer.parameters(settings=self.settings.to_dict(), choice=choice)

@@ -55,7 +55,7 @@ class Sidr(IndexRetriever):
         return self._with(encoder=self.encoder.with_forms(queries=form, items=self.encoder.item_form))
 
     def refit_on(self, dataset: Dataset, *, threads: int = 1) -> Self:
-        """Raise: a trained model cannot forget clicks; who wants a twin gives the function that trains it."""
+        """Raise: a trained model cannot forget clicks. Give the function that trains it instead."""
         raise InputError(
             "A trained SiDR cannot forget clicks. Give a function in its place, such as "
             "`lambda dataset: vizsla.learning.train_sidr(vizsla.tokens(dataset, epochs=0), dataset, …)`."

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from vizsla.core.validation import COUNT, COUNT_FROM_0, COUNT_OR_NONE, FROM_0, SHARE, NumberRange, check_numbers
 
 SETTING_RANGES = {
-    **dict.fromkeys(("epochs", "batch", "vectors", "wrong", "tokens", "served_epochs"), COUNT),
+    **dict.fromkeys(("epochs", "batch", "vectors", "negatives", "tokens", "served_epochs"), COUNT),
     **dict.fromkeys(("retrieved", "frozen_layers", "table_epochs", "masked_steps", "seed"), COUNT_FROM_0),
     **dict.fromkeys(("rate", "head_rate", "bias_rate", "teacher_share"), FROM_0),
     "max_steps": COUNT_OR_NONE,
@@ -33,7 +33,7 @@ class SidrSettings:
     vectors : int
         For how many of them the clicked item, and some wrong ones, go through the transformer too: the losses that
         compare with learned items. Items are long, so these cost more than the queries.
-    wrong : int
+    negatives : int
         How many of the found items that are wrong go with each of them.
     item_tokens : bool
         Whether an item's vector begins at its base, as beta search weighs it, and the transformer adds to it; without
@@ -88,7 +88,7 @@ class SidrSettings:
     max_steps: int | None = None
     batch: int = 64
     vectors: int = 16
-    wrong: int = 1
+    negatives: int = 1
     item_tokens: bool = True
     tokens: int = 768
     retrieved: int = 20

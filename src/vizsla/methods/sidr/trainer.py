@@ -188,7 +188,7 @@ class SidrTraining(Training):
         drawn = []
         for row, items in enumerate(found):
             wrong = items[~self.training_data.are_right(queries[row : row + 1], items)[0]] if len(items) else items
-            drawn.append(rng.permutation(wrong)[: self.settings.wrong])
+            drawn.append(rng.permutation(wrong)[: self.settings.negatives])
         return np.concatenate(drawn)
 
     def _taught(

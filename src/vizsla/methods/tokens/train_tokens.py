@@ -21,7 +21,7 @@ from vizsla.methods.tokens.tuning import chosen_epochs
 
 
 def warn_of(choice: Choice) -> None:
-    """Warn where learning does not help queries whose items nobody clicked, or where nobody can tell."""
+    """Warn where learning does not help queries whose items have no other clicks, or where that is unknown."""
     if (said := describe_choice(choice)) is not None:
         warnings.warn(said, ChoiceWarning, stacklevel=user_stacklevel())
 

@@ -17,8 +17,8 @@ from vizsla.learning.recency import recent_clicks
 from vizsla.learning.selection import Choice, Choices
 from vizsla.methods.xrlinear.cold_start import MAX_CHILDREN, ColdStart, ItemTexts, with_cold_leaves
 from vizsla.methods.xrlinear.instances import Instances, TrainingQueries, training_instances
+from vizsla.methods.xrlinear.layer import LOSSES
 from vizsla.methods.xrlinear.matchers import (
-    LOSSES,
     Negatives,
     check_scheme,
     explicit_negatives,
@@ -39,6 +39,7 @@ from vizsla.text.ngrams import NgramTfidf
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
+    from vizsla.base.placement import Placement
     from vizsla.core.sparse import Matrix
     from vizsla.data.dataset import Dataset
 
@@ -71,6 +72,7 @@ def xrlinear(
     half_life: float | str | None = None,
     seed: int = 0,
     threads: int = 1,
+    on: Placement | None = None,
 ) -> XrLinear:
     """Learn from clicks which items a query wants: a tree of items with a sparse linear matcher at every node.
 
@@ -105,7 +107,7 @@ def xrlinear(
     max_leaf : int
         The most items that clustering puts into a leaf, 256 at most.
     negatives : {"tfn", "man", "tfn+man"}, matrix or callable
-        Whom a node's children learn from: instances that chose one of them (teacher forcing); instances that the layers
+        What a node's children learn from: instances that chose one of them (teacher forcing); instances that the layers
         above lead there (matcher-aware); or both. A matrix shaped like `dataset.clicks` names further negatives, such
         as items that were shown and not clicked. A callable is `train_matchers`'s `negatives`.
     loss : {"squared_hinge", "hinge", "logistic"}
@@ -136,6 +138,8 @@ def xrlinear(
         Fixes everything random.
     threads : int
         How many threads train.
+    on : Placement, optional
+        Where sub-trees are trained, such as `vizsla.scale.connect("auto")`; the model is the same, byte for byte.
 
     Examples
     --------
@@ -179,6 +183,7 @@ def xrlinear(
         # A matcher that is made from others is not learned, and its item's text would only push its neighbors down.
         item_instances=None if cold is None else instances.of_warm_items,
         loss=loss, C=C, bias=bias, threshold=threshold, max_nonzeros=max_nonzeros, seed=seed, threads=threads,
+        on=on,
     )  # fmt: skip
     matchers, calibration = [NodeWeights(*layer[:3]) for layer in layers], None
     queries, clicks = features[: instances.queries], instances.clicks[: instances.queries]

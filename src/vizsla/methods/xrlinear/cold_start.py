@@ -128,7 +128,7 @@ QUERIES_PER_CALIBRATION_ITEM = 50
 NEGATIVE_COST = 15.0
 """What a drawn negative costs, a positive costing 1.
 
-It decides how boldly items without clicks compete with those that have some: whoever is found takes a place of
+It decides how boldly items without clicks compete with those that have some: each one that is found takes a place of
 an answer. R@10 of queries for items with clicks / without, on clicks held out from tldr's train split (means of four
 splits and two seeds, beam 10): no cold start .5794/.173, cost 15 .5785/.224, 12 .5780/.250. On `test-seen` 15 takes
 nothing that could be told from chance (.5937 to .5933, three seeds, p = .65).

@@ -8,119 +8,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from vizsla import _native
 from vizsla._internal.terminal import progress
 from vizsla.core.sparse import SparseRows
-from vizsla.core.validation import check_seed
-from vizsla.errors import InputError, check_choice, check_positive
+from vizsla.errors import InputError, check_choice
 from vizsla.indexes.tree import NodeWeights, TreeIndex
+from vizsla.methods.xrlinear.layer import LayerWeights, train_layer
+from vizsla.methods.xrlinear.subtrees import LayerProblem, train_on
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from vizsla.base.placement import Placement
     from vizsla.core.sparse import Matrix
     from vizsla.methods.xrlinear.tree import LabelTree
-
-LOSSES = ("squared_hinge", "hinge", "logistic")
-
-
-class LayerWeights(NamedTuple):
-    """The weights of one layer, node after node.
-
-    Attributes
-    ----------
-    offsets : int64 array
-        Where each node's entries begin.
-    features, values : int32 and float32 arrays
-        Ascending features, and their weights, none of them 0. Feature number `dim` is the bias: its weight counts times
-        the `bias` that the layer was trained with.
-    epochs : int32 array
-        How many passes over its instances each node took; as many as allowed means that it did not settle.
-    """
-
-    offsets: NDArray[np.int64]
-    features: NDArray[np.int32]
-    values: NDArray[np.float32]
-    epochs: NDArray[np.int32]
-
-
-def train_layer(
-    X: Matrix | SparseRows,
-    labels: Matrix | SparseRows,
-    reached: Matrix | SparseRows,
-    child_offsets: NDArray[np.int64],
-    *,
-    loss: str = "squared_hinge",
-    C: float = 1.0,
-    bias: float = 1.0,
-    tolerance: float = 0.1,
-    epochs: int = 100,
-    threshold: float = 0.1,
-    max_nonzeros: int | None = None,
-    seed: int = 0,
-    threads: int = 1,
-) -> LayerWeights:
-    """Train the nodes of one layer, each against its siblings, on the instances that reach their parent.
-
-    A node's weights minimize |w|²/2 + C · sum over instances of (cost · loss(y, w·x)), where the cost of a positive is
-    its value in `labels` and that of a negative is 1.
-
-    Parameters
-    ----------
-    X : CSR matrix
-        Instances by features.
-    labels : CSR matrix
-        Instances by nodes of this layer: the weights of positives, above 0.
-    reached : CSR matrix
-        Instances by nodes of the layer above; every entry puts the instance into the training set of all the node's
-        children.
-    child_offsets : int64 array
-        Where the children of each node of the layer above begin.
-    loss : {"squared_hinge", "hinge", "logistic"}
-        The loss of a margin.
-    C : float
-        Weight of the losses against the regularizer.
-    bias : float
-        Value of the feature that every instance has besides its own; 0 for none.
-    tolerance : float
-        A node is done when the projected gradients of a pass lie within this much of each other.
-    epochs : int
-        The most passes.
-    threshold : float
-        Weights up to this size are dropped (Eq. 7); 0 keeps all that are not zero.
-    max_nonzeros : int, optional
-        The most weights kept for a node, the largest first.
-    seed : int
-        Of the order in which instances are visited.
-    threads : int
-        How many to use; the weights do not depend on it.
-
-    Examples
-    --------
-    >>> X, labels = np.array([[1, 0], [0, 1]], np.float32), np.eye(2, dtype=np.float32)
-    >>> layer = train_layer(X, labels, np.ones((2, 1)), np.array([0, 2]), bias=0, tolerance=1e-4, threshold=0)
-    >>> layer.features.tolist(), [round(float(value), 3) for value in layer.values]
-    ([0, 1, 0, 1], [0.667, -0.667, -0.667, 0.667])
-    """
-    check_choice("loss", loss, LOSSES)
-    features, positives = SparseRows.of(X, name="X"), SparseRows.of(labels, name="labels")
-    instances = SparseRows.of(reached, name="reached")
-    offsets = np.ascontiguousarray(child_offsets, dtype=np.int64)
-    if len(offsets) == 0 or positives.width != offsets[-1]:
-        raise InputError(f"`labels` must have a column for each child. Got {positives.width}.")
-    kept = np.iinfo(np.int64).max if max_nonzeros is None else check_positive("max_nonzeros", max_nonzeros)
-    try:
-        arrays = _native.train_layer(
-            features.offsets, features.columns, features.values, features.width,
-            positives.offsets, positives.columns, positives.values, instances.offsets, instances.columns, offsets,
-            loss=loss, cost=C, bias=bias, tolerance=tolerance, epochs=check_positive("epochs", epochs),
-            threshold=threshold, max_nonzeros=int(kept), seed=check_seed(seed),
-            threads=check_positive("threads", threads),
-        )  # fmt: skip
-    except ValueError as error:
-        raise InputError(f"The layer cannot be trained: {error}.") from None
-    return LayerWeights(*arrays)
-
 
 Negatives = Callable[[int, list[LayerWeights]], "Matrix | SparseRows | None"]
 
@@ -135,6 +35,7 @@ def train_matchers(
     item_instances: NDArray[np.bool_] | None = None,
     tolerance: float = 0.1,
     tolerance_above: float = 0.5,
+    on: Placement | None = None,
     **options: Any,
 ) -> list[LayerWeights]:
     """Train every layer from the root down.
@@ -160,6 +61,8 @@ def train_matchers(
     tolerance_above : float
         That of the layers above, which only lead the way: on held-out clicks of two logs 0.5 found as much as 0.1 in
         half the time.
+    on : Placement, optional
+        Where parts of the tree are trained; the weights do not depend on it.
     options
         See `train_layer`.
 
@@ -171,19 +74,47 @@ def train_matchers(
     [[0, 2, 4], [0, 2, 4]]
     """
     features, labels = SparseRows.of(X, name="X"), layer_labels(SparseRows.of(clicks, name="clicks"), tree)
+    rule = _Layers(labels, tree, negatives, teacher_forcing, item_instances, (tolerance_above, tolerance))
     trained: list[LayerWeights] = []
-    for number, offsets in enumerate(progress(tree.layers, what="training the tree's layers")):
-        reached = labels[number]
-        more = negatives(number, trained) if negatives is not None and number > 0 else None
+    if on is None:
+        for number in progress(range(tree.depth), what="training the tree's layers"):
+            problem = rule.problem(number, trained)
+            trained.append(
+                train_layer(
+                    features, problem.labels, problem.reached, problem.offsets, tolerance=problem.tolerance, **options
+                )
+            )
+        return trained
+    given = {**options, "threads": 1, "dim": features.width}
+    # Negatives that the layers above lead to are known when these are trained; all others beforehand.
+    steps = [range(tree.depth)] if negatives is None else [range(n, n + 1) for n in range(tree.depth)]
+    for numbers in steps:
+        problems = [rule.problem(number, trained) for number in numbers]
+        trained += train_on(on, features, problems, first_layer=numbers[0], options=given)
+    return trained
+
+
+class _Layers(NamedTuple):
+    """What each layer is trained from."""
+
+    labels: list[SparseRows]
+    tree: LabelTree
+    negatives: Negatives | None
+    teacher_forcing: bool
+    item_instances: NDArray[np.bool_] | None
+    tolerances: tuple[float, float]
+
+    def problem(self, number: int, trained: list[LayerWeights]) -> LayerProblem:
+        """Return what a layer is trained from, when those above are trained."""
+        reached, last = self.labels[number], number == self.tree.depth - 1
+        more = self.negatives(number, trained) if self.negatives is not None and number > 0 else None
         if more is not None:
             further = SparseRows.of(more, name="negatives")
-            reached = union(reached, further) if teacher_forcing else further
-        last = number == tree.depth - 1
-        if last and item_instances is not None:
-            reached = with_rows(reached, item_instances)
-        wanted = tolerance if last else tolerance_above
-        trained.append(train_layer(features, labels[number + 1], reached, offsets, tolerance=wanted, **options))
-    return trained
+            reached = union(reached, further) if self.teacher_forcing else further
+        if last and self.item_instances is not None:
+            reached = with_rows(reached, self.item_instances)
+        offsets = np.ascontiguousarray(self.tree.layers[number], dtype=np.int64)
+        return LayerProblem(self.labels[number + 1], reached, offsets, self.tolerances[last])
 
 
 def layer_labels(clicks: SparseRows, tree: LabelTree) -> list[SparseRows]:
