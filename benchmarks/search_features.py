@@ -2,7 +2,8 @@
 
 ``python -m benchmarks.search_features fields [SET ...]`` compares BM25F, whose weights are chosen on the train clicks,
 with joined texts, titles alone, a hand-set 3:1 and tantivy with title^3 (a package to be installed beside), on the test
-queries of each set; and the CPU time of single queries.
+queries of each set; and the CPU time of single queries. The other commands print the tables of typos, completion, pages
+(facets, orders, groups), phrases and confidence.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks import completion, typos
+from benchmarks import completion, facets, phrases, typos
 from benchmarks.cpu_times import single_query_us
 from vizsla.data.dataset import Dataset
 from vizsla.demo.python_docs import python_docs
@@ -124,7 +125,14 @@ def main() -> None:
         fields(arguments.sets)
 
 
-MORE = {"typo-words": typos.words, "typos": typos.queries, "completion": completion.main}
+MORE: dict[str, Callable[[], None]] = {
+    "typo-words": typos.words,
+    "typos": typos.queries,
+    "completion": completion.main,
+    "pages": lambda: facets.counts([100_000, 1_000_000]),
+    "phrases": lambda: phrases.main([100_000, 1_000_000]),
+    "confidence": lambda: facets.confidence(None),
+}
 """Sub-commands of other modules."""
 
 

@@ -136,6 +136,9 @@ def test_a_click_has_its_weight_and_a_log_its_times(engine, capsys, tmp_path, mo
 class Found:
     """An answer of two hits."""
 
+    hints = ()
+    ids = (["fig", "pear"],)
+
     def __init__(self):
         self.shown = []
 
@@ -147,7 +150,7 @@ class Found:
         made = []
         for id, score in (("fig", 2.5), ("pear", 1.5)):
             one = hit()
-            one.id, one.score = id, score
+            one.id, one.score, one.confidence = id, score, None
             made.append(one)
         return made
 
@@ -160,14 +163,17 @@ def test_a_search_takes_its_options_and_prints_every_hit(engine, capsys):
     options = ["-k", "7", "--offset", "3", "--where", "price<5", "--using", "best"]
     said = shell(capsys, "search", "shop", "a fig", *options, "--json")
     ((given, named),) = engine.of("search")
-    assert given == ("a fig", 7) and str(named.pop("where")) == "price < 5" and named == {"offset": 3, "using": "best"}
+    assert given == ("a fig", 7) and str(named.pop("where")) == "price < 5"
+    assert named == {"offset": 3, "using": "best", "syntax": "web"}
     assert [json.loads(line) for line in said.splitlines()] == [
         {"rank": 4, "id": "fig", "score": 2.5, "metadata": {"price": 3}},
         {"rank": 5, "id": "pear", "score": 1.5, "metadata": {}},
     ]
     assert shell(capsys, "search", "shop", "a fig", "-k", "7") == "" and found.shown == [{"k": 7}]
     shell(capsys, "search", "shop", "a fig")
-    assert engine.of("search")[2] == (("a fig", 10), {"offset": 0, "where": None, "using": ""})
+    shell(capsys, "search", "shop", "a fig", "--syntax", "plain")
+    usual = {"offset": 0, "where": None, "using": ""}
+    assert engine.of("search")[2:] == [(("a fig", 10), usual | {"syntax": syntax}) for syntax in ("web", "plain")]
     assert {tuple(named.items()) for _, named in engine.of("open")} == {(("maintenance", "manual"),)}
 
 
@@ -251,6 +257,8 @@ def test_a_watch_looks_again_and_tells_what_is_new_only(engine, capsys, monkeypa
 
 def test_a_search_with_facets_is_a_page(engine, capsys):
     class Shown:
+        candidates = Found()
+
         def to_dict(self):
             return {"total": 3}
 
@@ -266,10 +274,12 @@ def test_a_search_with_facets_is_a_page(engine, capsys):
         "title,text",
         "--offset",
         "5",
+        "--min-confidence",
+        "0.5",
     ]
     assert json.loads(shell(capsys, "search", "shop", "a fig", *options, "--json")) == {"total": 3}
     ((given, named),) = engine.of("page")
     assert given == ("a fig", 10) and named == {
         "offset": 5, "where": None, "using": "", "facets": "brand", "sort": "price", "distinct": "doc",
-        "highlight": ["title", "text"],
+        "highlight": ["title", "text"], "syntax": "web", "min_confidence": 0.5,
     }  # fmt: skip

@@ -100,7 +100,7 @@ CHOICES = {
     "form": "vizsla.scorers.pair_models:FORMS",
     "index": "vizsla.indexes.factory:DENSE_MODULES",
 }
-LOSSES = {"train xrlinear": "vizsla.methods.xrlinear.matchers:LOSSES"}
+LOSSES = {"train xrlinear": "vizsla.methods.xrlinear.layer:LOSSES"}
 LISTED = {
     "negatives": {"tfn", "man", "tfn+man"},
     "votes": {"auto", "mean", "max"},

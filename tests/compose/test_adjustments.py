@@ -178,3 +178,17 @@ def test_in_an_engine(tmp_path):
 
 def test_a_number_sign_inside_a_word_of_a_synonym_is_part_of_a_word():
     assert Adjustments({"synonyms": ["# a comment", "c#, csharp # alike"]}).synonyms.added["c#"] == [("csharp", 1.0)]
+
+
+def test_a_synonym_counts_beside_a_query_whose_list_is_short():
+    """On the scale of a list that ends at 0, an item that only a synonym finds is not far below all others."""
+    items = {"one": "tv set", "two": "tv", "other": "television", "none": "lamp"}
+    base = 0.5 * bm25(items).normalized() + 0.5 * bm25(items, b=0).normalized()
+    search = adjust(base, {"synonyms": ["tv, television"]})
+    found = search("tv").to_dict()["0"]
+    plain = base("tv").to_dict()["0"]
+    assert base.score("tv", ["other"]).scores[0] < 0
+    assert found["other"] == pytest.approx(1.0) and found["two"] == pytest.approx(plain["two"]) and "none" not in found
+    for item, score in found.items():
+        why = search.explain("tv", item)
+        assert why.score == pytest.approx(score) and sum(part.score for part in why.parts) == pytest.approx(score)

@@ -11,6 +11,7 @@ from vizsla.engine.engine import Engine
 from vizsla.errors import InputError
 from vizsla.methods.bm25 import bm25
 from vizsla.methods.tfidf import tfidf
+from vizsla.scorers.text import FunctionScorer
 from vizsla.text.analyzers import Analyzer
 from vizsla.text.web_syntax import Clause, parse_web
 from vizsla.text.word_filter import WordLists
@@ -49,6 +50,35 @@ def test_queries_are_read_as_they_are_meant(text, words, required, excluded):
     assert found.words == words
     assert [clause.text for clause in found.required] == required
     assert [clause.text for clause in found.excluded] == excluded
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("brand:acme", ["jam", "tree"]),
+        ("-salt", ["oil", "tree"]),
+        ("brand:acme -fig", []),
+        ("-brand:acme", ["oil", "salt"]),
+        ("title:fig", ["jam", "tree"]),
+    ],
+)
+def test_a_query_that_looks_for_no_word_finds_all_that_it_allows(query, expected):
+    search = bm25(shop())
+    for one in (search, search.normalized() + tfidf(shop()).normalized(), search | tfidf(shop())):
+        found = one(query, syntax="web")
+        assert sorted(found.ids[0]) == sorted(expected)
+        page = one.page(query, 1, syntax="web", facets=["brand"])
+        assert page.total == len(expected) and page.total_is_exact and page.ids == found.ids[0][:1]
+        assert sum(each.count for each in page.facets["brand"].values) + page.facets["brand"].missing == len(expected)
+    assert search(query, syntax="web").ids == [expected]
+    narrow = search(["fig", query], where=["jam"], syntax="web")
+    assert narrow.ids == [["jam"], [id for id in expected if id == "jam"]]
+
+
+def test_no_model_is_called_for_a_whole_catalog():
+    search = bm25(shop())
+    costly = search >> FunctionScorer(lambda query, texts: [1.0] * len(texts), shop())
+    assert costly("-salt", syntax="web").ids == [[]] and costly("-salt", syntax="web").stats.model_calls == 0
 
 
 def test_a_field_a_sign_and_a_phrase_go_together():

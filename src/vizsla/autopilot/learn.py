@@ -24,9 +24,11 @@ from vizsla.autopilot.log_summary import LogSummary
 from vizsla.autopilot.proposals import BASELINE, Candidate, Workshop, proposed
 from vizsla.autopilot.race import Race, Watch, family_bests
 from vizsla.autopilot.rivals import Rival, rival_of
-from vizsla.autopilot.searches import LearningSplits, check_clicks, split_log
+from vizsla.autopilot.searches import LearningSplits, split_log
 from vizsla.autopilot.trials import LearningTrial, TrialStore, data_digest
+from vizsla.autopilot.without_clicks import SAID, pseudo_queries, pseudo_searches, unjudged_plans
 from vizsla.base.encoder import Encoder
+from vizsla.base.recipe import Recipe
 from vizsla.core.validation import as_path, check_type, validate_args
 from vizsla.data.dataset import Dataset
 from vizsla.errors import InputError
@@ -37,6 +39,8 @@ MAX_PARTS = 5
 """So many candidates, the best of their families, may be fused."""
 HOPELESS = 0.25
 """A family below this share of the best one's quality is no part of a fusion, unless it knows repeated queries."""
+MAX_JUDGED_ITEMS = 500
+"""Of so many items queries are made to show figures where there are no clicks."""
 WORK_SUFFIX = ".learn"
 """Beside the engine or artifact: trials, report and lock."""
 
@@ -75,7 +79,8 @@ def learn(
     Parameters
     ----------
     dataset : Dataset
-        Items and clicks.
+        Items and clicks. Without clicks nothing can be judged; then words and vectors, if there is an encoder, are
+        added with equal weights, and the report says so.
     path : path, optional
         A new folder for an engine whose default member is the winner. Trials, report and lock are written beside it,
         in `PATH.learn`. Without it the winner is returned as a retriever in memory.
@@ -115,7 +120,6 @@ def learn(
     """
     start, limits, seconds = perf_counter(), Limits.parse(limit), seconds_of(time)
     check_type("dataset", dataset, Dataset, "a Dataset")
-    check_clicks(dataset)
     target = None if path is None else as_path(path)
     if target is not None and target.exists():
         raise InputError(f"`path` must be new. Got {target}, which is there: choose another.")
@@ -126,6 +130,9 @@ def learn(
         lock = read_lock(replay)
         winner = locked_winner(lock, dataset)
         return _delivered(winner, dataset, target, artifact, {}, bindings, threads, lock["seed"], None)
+    if not dataset.clicks.nnz:
+        winner, report = _unjudged(dataset, limits, bindings, seed, threads)
+        return _delivered(winner, dataset, target, artifact, {}, bindings, threads, seed, report)
     rival = rival_of(against, dataset)
     splits = split_log(dataset, seed=seed)
     work = None if target is None else target.with_name(target.name + WORK_SUFFIX)
@@ -142,6 +149,48 @@ def learn(
     report.seconds = perf_counter() - start
     others = found.others if runners_up else {}
     return _delivered(found.winner, dataset, target, artifact, others, bindings, threads, seed, report)
+
+
+def _unjudged(
+    dataset: Dataset, limits: Limits, bindings: Mapping[str, Any], seed: int, threads: int
+) -> tuple[Winner, LearningReport]:
+    """Choose without clicks, by what is best without labels, and say that nothing was judged."""
+    start, encoder = perf_counter(), bindings.get("encoder")
+    candidates = {BASELINE: Candidate(BASELINE, "words", Recipe.of("bm25"))}
+    if encoder is not None:
+        candidates = proposed(dataset, encoder=encoder)
+    workshop = Workshop(dataset, candidates, bindings=bindings, threads=threads)
+    searches = pseudo_searches(dataset, pseudo_queries(dataset, seed=seed, max_items=MAX_JUDGED_ITEMS))
+    rows, finalists, chosen = [], [], None
+    for plan in unjudged_plans(candidates):
+        built = Winner.of(plan, candidates).composed(workshop)
+        values = searches.measure(searches.answers(built, threads=threads))
+        cost = measured_cost(built, searches.texts, calls=0, seed=seed)
+        refused = limits.exceeded(cost)
+        finalists.append(_finalist_said(Finalist(plan, values, cost, refused), searches.quality(values), False))
+        if chosen is None and not refused:
+            chosen = plan, values
+        if chosen is not None:
+            name = "fused" if len(plan.parts) > 1 else plan.expression
+            rows.append(measured_system(name, plan.expression, searches, values, chosen[1], cost=cost))
+    if chosen is None:
+        raise InputError(f"`limit` must be one that BM25 keeps. Got {limits}.")
+    split = {"by": "no clicks", "learn_clicks": 0, "choose_searches": 0, "report_searches": len(searches)}
+    winner = Winner.of(chosen[0], candidates)
+    recipes = {name: each.recipe.to_dict() for name, each in winner.candidates.items()}
+    report = LearningReport(
+        SAID.format(chosen[0].expression), chosen[0].expression, recipes, LogSummary.of(dataset).to_dict(), split,
+        str(limits), [], finalists, rows, 0.0, 0.0, 0.0, [], [], seconds=perf_counter() - start,
+    )  # fmt: skip
+    return winner, report
+
+
+def _finalist_said(one: Finalist, quality: float, equal: bool) -> dict[str, Any]:
+    return {
+        "expression": one.plan.expression, "quality": quality, "refused": one.refused,
+        "ms": None if np.isnan(one.cost.ms) else one.cost.ms, "bytes_per_item": one.cost.bytes_per_item,
+        "calls": one.cost.calls, "equal": equal,
+    }  # fmt: skip
 
 
 class _Found(NamedTuple):
@@ -259,9 +308,7 @@ class _Choice:
             {name: each.recipe.to_dict() for name, each in Winner.of(winner, settled).candidates.items()},
             LogSummary.of(self._dataset).to_dict(), self._split_said(), str(self._limits),
             [trial.to_dict() for trial in self._race.tried],
-            [{"expression": one.plan.expression, "quality": choose.quality(one.values), "refused": one.refused,
-              "ms": None if np.isnan(one.cost.ms) else one.cost.ms, "bytes_per_item": one.cost.bytes_per_item,
-              "calls": one.cost.calls, "equal": one in equal} for one in finalists],
+            [_finalist_said(one, choose.quality(one.values), any(one is each for each in equal)) for one in finalists],
             rows, moved.mean, moved.low, moved.high, slices_of(report, counts, own, baseline[0]),
             regressions_of(report, self._dataset, (own, answers[winner.expression]), baseline), self._notes,
         )  # fmt: skip
@@ -353,3 +400,4 @@ def _write_beside(target: Path, lock: dict[str, Any], report: LearningReport | N
     (work / "lock.json").write_text(json.dumps(lock, indent=1) + "\n", encoding="utf-8")
     if report is not None:
         report.to_json(work / "report.json")
+        report.to_html(work / "report.html")

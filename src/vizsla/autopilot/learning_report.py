@@ -137,6 +137,12 @@ class LearningReport:
         text = json.dumps(self.to_dict(), indent=1, ensure_ascii=False, default=_plain) + "\n"
         return write_text(text, path)
 
+    def to_html(self, path: str | Path | None = None) -> str:
+        """Return a page that needs neither scripts nor a network; with `path`, also write it there."""
+        from vizsla.autopilot.report_page import learning_page
+
+        return write_text(learning_page(json.loads(self.to_json())), path)
+
 
 def _plain(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else str(value)

@@ -14,7 +14,8 @@ from vizsla.encoders.lsa import LsaEncoder
 from vizsla.errors import VizslaError
 from vizsla.learning.selection import ChoiceWarning
 
-BASELINE = "bm25"
+BASELINE, VECTORS = "bm25", "vectors"
+"""What is always tried, and what an encoder's vectors are called."""
 LSA_DIMENSIONS = 192
 CODE_BYTES = (32, 64)
 """Sizes of product quantizer codes that are tried."""
@@ -107,10 +108,10 @@ def _vectors(dataset: Dataset, encoder: Encoder | None, clicked: bool) -> list[C
         if len(dataset.items) < LSA_DIMENSIONS:
             return []
         encoder = LsaEncoder.fit((item.default_text() for item in dataset.items), dim=LSA_DIMENSIONS)
-    found = [Candidate("vectors", "vectors", Recipe.of("dense", encoder=encoder))]
+    found = [Candidate(VECTORS, "vectors", Recipe.of("dense", encoder=encoder))]
     if clicked:
-        found.append(Candidate("vectors_clicks", "vectors", _adapted("vectors", "max"), True))
-        found.append(Candidate("vectors_moved", "vectors", _adapted("vectors", "xs"), True))
+        found.append(Candidate("vectors_clicks", "vectors", _adapted(VECTORS, "max"), True))
+        found.append(Candidate("vectors_moved", "vectors", _adapted(VECTORS, "xs"), True))
     for size in CODE_BYTES if given else ():
         recipe = Recipe.of("dense", encoder=encoder, index="pq", bytes=size)
         found.append(Candidate(f"codes_{size}", "codes", recipe))

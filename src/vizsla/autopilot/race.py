@@ -219,6 +219,9 @@ class Race:
         return given.but(**plain)
 
     def _note(self, trial: LearningTrial, known: bool) -> None:
+        size = (trial.name, trial.clicks, trial.searches)
+        if size in {(each.name, each.clicks, each.searches) for each in self.tried}:
+            return  # where the log is small, both rounds are the same
         self.tried.append(trial)
         if self._watch is not None:
             alike = [each for each in self.tried if each.searches == trial.searches and not each.refused]

@@ -12,7 +12,6 @@ from vizsla.base.retriever import Retriever
 from vizsla.core.candidates import Candidates
 from vizsla.core.validation import generator
 from vizsla.data.dataset import ClickEvents, Dataset
-from vizsla.errors import InputError
 from vizsla.learning.query_mix import COLD, REPEATED, WARM, Mix, text_numbers
 from vizsla.learning.selection import Judge
 from vizsla.learning.splits import Holdout, draw_holdout
@@ -282,9 +281,3 @@ def _window(dataset: Dataset, events: ClickEvents, start: float, stop: float) ->
 
 def _of_holdout(held: Holdout) -> Searches:
     return Searches(held.texts, held.wanted.tocsr(), held.kinds, held.mix)
-
-
-def check_clicks(dataset: Dataset) -> None:
-    """Raise for a dataset without clicks."""
-    if not dataset.clicks.nnz:
-        raise InputError("`dataset` must have clicks to choose by. Got none.")

@@ -213,6 +213,10 @@ class PageRequest:
             words, required = prepared(self._items, read, None)
             self._queries = self._queries.reworded([0], [words])
             self._required = required.mask if isinstance(required, Filter) else None
+            if read.only_filters:
+                from vizsla.base.allowed_items import answering
+
+                retriever = self._retriever = answering(retriever, read, self._queries, threads)
         self._filter = self._prepared(where)
         self._condition = self._filter.condition if self._filter is not None else None
         self._least = None if min_confidence is None else _checked_share(min_confidence)

@@ -236,6 +236,9 @@ class Retriever(Composable, Scorer, Artifact):
     label: str = ""
     """What a composition calls it, such as the name of an engine's member; what it is unless given."""
 
+    member_name: str = ""
+    """The name of the engine's member that it is, at one moment; empty for what is none."""
+
     report: Report | None = None
     """What was chosen on held-out clicks when it was built, and why; None where nothing was chosen."""
 

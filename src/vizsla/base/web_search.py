@@ -49,6 +49,8 @@ def search_web(
     threads: int,
 ) -> Candidates:
     """Answer queries in the web syntax: those that are plain words together, every other under its own filter."""
+    from vizsla.base.allowed_items import answering
+
     asked, items = Queries.of(queries), retriever.items
     read = [parsed(items, text) for text in asked.texts]
     together = [row for row, query in enumerate(read) if query.is_plain]
@@ -62,12 +64,13 @@ def search_web(
     for row, query in enumerate(read):
         if row not in answers:
             words, filter = prepared(items, query, where)
-            answers[row] = retriever(asked.reworded([row], [words]), k, where=filter, threads=threads)
-    return _stacked([answers[row] for row in range(len(read))])
+            alone = asked.reworded([row], [words])
+            answers[row] = answering(retriever, query, alone, threads)(alone, k, where=filter, threads=threads)
+    return stacked([answers[row] for row in range(len(read))])
 
 
-def _stacked(rows: list[Candidates]) -> Candidates:
-    """Return answers over one catalog, one after another."""
+def stacked(rows: list[Candidates]) -> Candidates:
+    """Return answers over one catalog, at least one, one after another."""
     if len(rows) == 1:
         return rows[0]
     lengths = [len(row.items) for row in rows]
@@ -78,4 +81,7 @@ def _stacked(rows: list[Candidates]) -> Candidates:
     stats = rows[0].stats
     for row in rows[1:]:
         stats += row.stats
-    return Candidates.unchecked(offsets, np.concatenate([row.items for row in rows]), scores, rows[0].catalog, stats)
+    items = np.concatenate([row.items for row in rows])
+    found = Candidates.unchecked(offsets, items, scores, rows[0].catalog, stats)
+    sure = [row.confidences for row in rows if row.confidences is not None]
+    return found.with_confidences(np.concatenate(sure)) if len(sure) == len(rows) else found

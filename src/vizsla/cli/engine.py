@@ -14,6 +14,7 @@ from typing import Any
 
 from vizsla._internal.terminal import escape_control, printable_json, working
 from vizsla.base.page import Page
+from vizsla.base.queries import Queries
 from vizsla.base.recipe import BUILDERS, Recipe
 from vizsla.cli.options import (
     DATA_HELP,
@@ -26,9 +27,12 @@ from vizsla.cli.options import (
     unique_names,
     with_unit,
 )
-from vizsla.cli.search import add_page_options, page_options, print_counts
+from vizsla.cli.search import add_page_options, add_syntax, hit_row, page_options, print_counts
 from vizsla.cli.signatures import SignatureOptions
+from vizsla.compose.adjustments import adjust
+from vizsla.core.candidates import Candidates
 from vizsla.core.display import show_blocks
+from vizsla.core.explanation import Explanation
 from vizsla.data.conditions import Condition, where
 from vizsla.engine.engine import Engine
 from vizsla.engine.sync import OPTIONS, SyncReport
@@ -208,32 +212,77 @@ def _search_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--offset", type=int, default=0, metavar="N", help="leave out the first hits (default: 0)")
     parser.add_argument("--where", metavar="CONDITION", help="only items that fulfill it, such as 'price<5'")
     parser.add_argument("--using", metavar="NAME", default="", help="the member that answers (default: the engine's)")
+    add_syntax(parser)
+    parser.add_argument("--explain", action="store_true", help="say why each item is there")
     add_page_options(parser)
     parser.add_argument("--json", action="store_true", help="one JSON object per hit; one in all with facets and such")
 
 
 def _search(arguments: argparse.Namespace) -> None:
     asked = None if arguments.where is None else _condition(arguments.where)
+    # What was paid for the answer to these queries serves the reasons.
+    query: Any = Queries([arguments.query]) if arguments.explain else arguments.query
+    named = {"where": asked, "using": arguments.using, "syntax": arguments.syntax}
     with Engine.open(arguments.engine, maintenance="manual") as engine:
+        page = None
         if options := page_options(arguments):
-            named = {"offset": arguments.offset, "where": asked, "using": arguments.using, **options}
-            _print_page(engine.page(arguments.query, arguments.k, **named), arguments)
+            page = engine.page(query, arguments.k, offset=arguments.offset, **named, **options)
+            found = page.candidates
+        else:
+            found = engine.search(query, arguments.k, offset=arguments.offset, **named)
+        reasons: list[Explanation] = []
+        if arguments.explain:
+            member = engine.member(arguments.using) if arguments.using else engine
+            how = {"where": asked, "syntax": arguments.syntax}
+            reasons = [member.explain(query, id, **how) for id in found.ids[0]]
+        if arguments.json:
+            _print_json(found, page, reasons, arguments.offset)
             return
-        found = engine.search(arguments.query, arguments.k, offset=arguments.offset, where=asked, using=arguments.using)
-        if not arguments.json:
+        if page is not None:
+            show_blocks(found.with_query_ids([page.query]), k=arguments.k, offset=arguments.offset)
+        else:
             found.show(k=arguments.k)
-            return
-        for rank, (hit, known) in enumerate(zip(found[0], found.metadata(0), strict=True), arguments.offset + 1):
-            row = {"rank": rank, "id": hit.id, "score": hit.score, "metadata": known}
-            print(printable_json(json.dumps(row, ensure_ascii=False)))
+        for hint in found.hints:
+            _say(hint)
+        if page is not None:
+            print_counts(page)
+        for id, reason in zip(found.ids[0], reasons, strict=False):
+            _say(f"\n{id}\n{reason}")
 
 
-def _print_page(page: Page, arguments: argparse.Namespace) -> None:
-    if arguments.json:
-        print(printable_json(json.dumps(page.to_dict(), ensure_ascii=False)))
+def _print_json(found: Candidates, page: Page | None, reasons: list[Explanation], offset: int) -> None:
+    if page is not None:
+        shown = page.to_dict()
+        for hit, reason in zip(shown.get("hits", ()), reasons, strict=False):
+            hit["why"] = reason.to_dict()
+        print(printable_json(json.dumps(shown, ensure_ascii=False)))
         return
-    show_blocks(page.candidates.with_query_ids([page.query]), k=arguments.k, offset=arguments.offset)
-    print_counts(page)
+    for at, (hit, known) in enumerate(zip(found[0], found.metadata(0), strict=True)):
+        row = {"rank": offset + at + 1, **hit_row(hit), "metadata": known}
+        why = {"why": reasons[at].to_dict()} if reasons else {}
+        print(printable_json(json.dumps(row | why, ensure_ascii=False)))
+
+
+def _adjust_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", metavar="FILE", help="synonyms, signals and rules, in JSON or TOML; or synonyms alone")
+    parser.add_argument(
+        "--using", metavar="NAME", default="", help="whose answers are adjusted (default: the engine's)"
+    )
+    name = "what the adjusted member is called; one of this name is replaced (default: adjusted)"
+    parser.add_argument("--name", metavar="NAME", default="adjusted", help=name)
+    parser.add_argument("--default", action="store_true", help="let it answer unless another member is named")
+
+
+def _adjust(arguments: argparse.Namespace) -> None:
+    with Engine.open(arguments.engine) as engine:
+        base = arguments.using or engine.generation().default
+        if base == arguments.name and not arguments.using:  # adjusted anew
+            base = engine.generation().definitions[base].needs[0]
+        made = adjust(engine.member(base), arguments.file)
+        engine.add_member(arguments.name, made, replace=True)
+        if arguments.default:
+            engine.set_default(arguments.name)
+    _say(f"{arguments.engine}: {arguments.name} is {base} with {made.adjustments}")
 
 
 def _sync_options(parser: argparse.ArgumentParser) -> None:
@@ -342,6 +391,7 @@ ACTIONS: dict[str, Action] = {
     "delete": (_delete_options, _delete),
     "click": (_click_options, _click),
     "search": (_search_options, _search),
+    "adjust": (_adjust_options, _adjust),
     "sync": (_sync_options, _sync),
     "compact": (_compact_options, _compact),
     "rebuild": (_rebuild_options, _rebuild),

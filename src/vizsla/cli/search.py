@@ -26,6 +26,7 @@ from vizsla.cli.options import (
     read_lines,
     read_query_texts,
 )
+from vizsla.compose.adjustments import adjust
 from vizsla.core.candidates import Candidates
 from vizsla.core.display import show_blocks
 from vizsla.core.explanation import Explanation
@@ -35,6 +36,8 @@ from vizsla.errors import InputError
 from vizsla.text.web_syntax import PLAIN, SYNTAXES, WEB
 from vizsla.text.word_filter import keeps_texts
 
+CATALOG_NAME = "catalog.sqlite"
+"""The file that makes a folder an engine."""
 HISTORY_FILE = Path("~/.cache/vizsla/history")
 MAX_HISTORY_LINES = 1000
 HELP = "Type a query, or nothing to leave."
@@ -78,7 +81,7 @@ def _history() -> Iterator[None]:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the query and how the answer is shown."""
-    source = "an artifact; or a folder or file of texts, which is read and searched at once"
+    source = "an artifact or an engine; or a folder or file of texts, which is read and searched at once"
     parser.add_argument("artifact", metavar="SOURCE", help=source)
     parser.add_argument("query", nargs="*", help="words; '-' reads one query a line; without any, a prompt opens")
     parser.add_argument("-k", type=int, default=10, help="how many items (default: 10)")
@@ -98,12 +101,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--late", metavar="FILE", help=late)
     parser.add_argument("--depth", type=int, default=100, metavar="N", help="how many --late re-ranks (default: 100)")
     parser.add_argument("--data", metavar="DATA", help=f"show item texts from {DATA_HELP}")
-    syntax = 'read queries as words, or with "phrases", +must, -not, field:word and prefix* (default: web)'
-    parser.add_argument("--syntax", choices=SYNTAXES, default=WEB, help=syntax)
+    parser.add_argument("--similar", metavar="ID", help="find what is most like this item, in place of a query")
+    parser.add_argument("--adjust", metavar="FILE", help="adjust answers by synonyms, signals and rules")
+    add_syntax(parser)
     parser.add_argument("--offset", type=int, default=0, metavar="N", help="leave out the best N: a later page")
     add_page_options(parser)
     parser.add_argument("--json", action="store_true", help="print one JSON object a query instead of tables")
     add_reading(parser)
+
+
+def add_syntax(parser: argparse.ArgumentParser) -> None:
+    """Add how queries are read."""
+    syntax = 'read queries as words, or with "phrases", +must, -not, field:word and prefix* (default: web)'
+    parser.add_argument("--syntax", choices=SYNTAXES, default=WEB, help=syntax)
 
 
 def add_page_options(parser: argparse.ArgumentParser) -> None:
@@ -114,14 +124,23 @@ def add_page_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--distinct", metavar="FIELD", help="the best item of each value of this field only")
     marks = "with --json: title, text and other fields with spans of the query's words, and a snippet"
     parser.add_argument("--highlight", metavar="FIELDS", nargs="?", const="", help=marks)
+    least = "leave out hits that are less likely to be clicked, of a retriever with confidence"
+    parser.add_argument("--min-confidence", type=float, metavar="P", help=least)
 
 
 def page_options(given: argparse.Namespace) -> dict[str, Any]:
     """Return the options of a page that were given."""
-    chosen = {"facets": given.facets, "sort": given.sort, "distinct": given.distinct}
+    names = ("facets", "sort", "distinct", "min_confidence")
+    chosen = {name: getattr(given, name) for name in names}
     if given.highlight is not None:
         chosen["highlight"] = given.highlight.split(",") if given.highlight else True
     return {name: value for name, value in chosen.items() if value is not None}
+
+
+def hit_row(hit: Any) -> dict[str, Any]:
+    """Return a hit as JSON has it, without what is known of the item."""
+    sure = {} if hit.confidence is None else {"confidence": hit.confidence}
+    return {"id": hit.id, "score": hit.score, **sure}
 
 
 def print_counts(page: Page) -> None:
@@ -137,7 +156,13 @@ def print_counts(page: Page) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Search and print."""
-    answers = Answers(_late(_budgeted(_retriever(arguments), arguments.budget), arguments), arguments)
+    retriever = _late(_budgeted(_retriever(arguments), arguments.budget), arguments)
+    if arguments.adjust is not None:
+        retriever = adjust(retriever, arguments.adjust)
+    answers = Answers(retriever, arguments)
+    if arguments.similar is not None:
+        answers.print_similar(arguments.similar)
+        return
     queries = _queries(arguments)
     if queries is None:
         ask(lambda query: answers.print([query]))
@@ -169,16 +194,33 @@ class Answers:
         if arguments.json:
             self._print_json(found, asked)
             return
-        if self._fields is not None:
-            found.show(k=arguments.k, texts=self._texts(found), fields=self._fields)
-        else:
-            show_blocks(found, k=arguments.k, texts=self._texts(found))
+        self._print_found(found)
         for hint in found.hints if len(queries) == 1 else ():
             print(escape_control(hint))
         calls = f", {found.stats.model_calls:,} model calls" if found.stats.model_calls else ""
         print(f"{found.stats.ms:.2f} ms{calls}")
         if arguments.explain:
             self._print_reasons(found, asked)
+
+    def print_similar(self, item: str) -> None:
+        """Print what is most like an item."""
+        given = self._arguments
+        if given.query or given.queries or given.explain or self._is_paged:
+            raise InputError(
+                "`--similar` must stand without a query, --explain, and options of a page. Got one of these."
+            )
+        found = self._retriever.similar(item, given.k, where=self._where).with_query_ids([item])
+        if given.json:
+            self._print_json(found, Queries([item]))
+            return
+        self._print_found(found)
+        print(f"{found.stats.ms:.2f} ms")
+
+    def _print_found(self, found: Candidates) -> None:
+        if self._fields is not None:
+            found.show(k=self._arguments.k, texts=self._texts(found), fields=self._fields)
+        else:
+            show_blocks(found, k=self._arguments.k, texts=self._texts(found))
 
     @property
     def _is_paged(self) -> bool:
@@ -224,7 +266,7 @@ class Answers:
     def _print_json(self, found: Candidates, asked: Queries) -> None:
         texts = self._texts(found)
         for number, (query, hits) in enumerate(zip(asked.texts, found, strict=True)):
-            rows: list[dict[str, Any]] = [{"id": hit.id, "score": hit.score} for hit in hits]
+            rows = list(map(hit_row, hits))
             known = found.metadata(number, self._fields) if self._fields is not None else [{} for _ in hits]
             for row, hit, more in zip(rows, hits, known, strict=True):
                 row |= {name: value for name, value in more.items() if name not in ("id", "score")}
@@ -248,11 +290,15 @@ def _range(value: FacetValue) -> str:
 
 
 def _retriever(arguments: argparse.Namespace) -> Retriever:
-    """Load the artifact; anything else is data, read and indexed by its words."""
+    """Load the artifact, or open the engine; anything else is data, read and indexed by its words."""
     path = Path(arguments.artifact)
     is_data = path.exists() or arguments.artifact == "-" or arguments.artifact.startswith("ir_datasets:")
     if not is_data or (path / MANIFEST).exists():
         return load_retriever(arguments.artifact)
+    if (path / CATALOG_NAME).is_file():
+        from vizsla.engine.engine import Engine
+
+        return Engine.open(path, maintenance="manual")
     from vizsla.methods.bm25 import bm25
 
     return bm25(open_items(arguments.artifact, arguments, keep_texts=True))

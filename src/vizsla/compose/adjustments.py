@@ -6,6 +6,7 @@ import json
 import re
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
@@ -20,12 +21,14 @@ from vizsla.core.candidates import Candidates, PairScores, Stats
 from vizsla.core.catalog import details_of
 from vizsla.core.explanation import Explanation
 from vizsla.core.validation import as_path
-from vizsla.data.conditions import where
+from vizsla.data.conditions import Condition, where
 from vizsla.data.filter import Filter
 from vizsla.errors import DataError, InputError, check_positive
 from vizsla.typing import BoolArray, Float32Array, Float64Array, Int32Array
 
 DEFAULT_CANDIDATES = 100
+LIST_SCALES = ("minmax", "zscore")
+"""Scales of a query's own list; on the first of them the least score is 0."""
 PINNED = 1e6
 """The score of the first pinned item; the next one has 1 less."""
 MAX_ENTRIES = 10_000
@@ -152,12 +155,6 @@ class Rule(NamedTuple):
     boost: str = ""
     by: float = 0.0
 
-    def applies(self, text: str) -> bool:
-        """Return whether the rule is for this query."""
-        if self.query:
-            return _SPACES.sub(" ", text.strip().lower()) == _SPACES.sub(" ", self.query.strip().lower())
-        return not self.pattern or re.search(self.pattern, text, re.IGNORECASE) is not None
-
 
 class Adjustments:
     """Synonyms, signals and rules as plain data.
@@ -183,6 +180,25 @@ class Adjustments:
         self.signals = [_signal(one) for one in _listed(values, "signals", Mapping)]
         self.rules = [_rule(one, at) for at, one in enumerate(_listed(values, "rules", Mapping), 1)]
         self.synonyms = Synonyms.of(self.lines)
+        self._by_query: dict[str, list[int]] = {}
+        self._patterns: list[tuple[int, re.Pattern[str] | None]] = []
+        for at, rule in enumerate(self.rules):
+            if rule.query:
+                self._by_query.setdefault(_said(rule.query), []).append(at)
+            else:
+                self._patterns.append((at, re.compile(rule.pattern, re.IGNORECASE) if rule.pattern else None))
+
+    def rules_for(self, text: str) -> list[Rule]:
+        """Return the rules for a query, in their order.
+
+        Examples
+        --------
+        >>> shop = Adjustments({"rules": [{"pattern": "^tv", "ban": ["x"]}, {"query": "TV  stand", "pin": ["y"]}]})
+        >>> [rule.name for rule in shop.rules_for("tv stand")]
+        ['rule 1', 'rule 2']
+        """
+        found = [at for at, pattern in self._patterns if pattern is None or pattern.search(text) is not None]
+        return [self.rules[at] for at in sorted([*found, *self._by_query.get(_said(text), ())])]
 
     @classmethod
     def of(cls, given: Adjustments | Mapping[str, Any] | str | Path) -> Adjustments:
@@ -214,6 +230,17 @@ class Adjustments:
 
 
 PARTS = ("synonyms", "signals", "rules")
+
+
+def _said(query: str) -> str:
+    """Return a query as rules compare it: in lower case, with single spaces."""
+    return _SPACES.sub(" ", query.strip().lower())
+
+
+@lru_cache(maxsize=16)
+def _read(text: str) -> Adjustments:
+    """Read adjustments from JSON; an engine makes its members anew after every change."""
+    return Adjustments(json.loads(text))
 
 
 def _listed(values: Mapping[str, Any], name: str, kind: type) -> list[Any]:
@@ -303,12 +330,34 @@ class Adjusted(Composition):
     @cached_property
     def _boosts(self) -> dict[str, BoolArray]:
         conditions = {rule.boost for rule in self.adjustments.rules if rule.boost}
-        if details_of(self.items) is None:  # as in an engine that has no metadata yet
-            return dict.fromkeys(conditions, np.zeros(len(self.items), np.bool_))
-        return {condition: Filter.of(where(condition), self.items).mask for condition in conditions}
+        return {condition: self._boosted(where(condition)) for condition in conditions}
+
+    def _boosted(self, condition: Condition) -> BoolArray:
+        """Return which items fulfill a condition; none where no item of an engine has such a field yet."""
+        details = details_of(self.items)
+        if details is None or any(details.lacks(each.field) for each in condition.comparisons()):
+            return np.zeros(len(self.items), np.bool_)
+        return Filter.of(condition, self.items).mask
+
+    def _alone(self, queries: Queries) -> list[Queries]:
+        """Return the queries one by one, with what was memoized of each."""
+        known: list[Queries] | None = queries.spent.get((self, "alone"))
+        if known is None:
+            known = [queries.reworded([row], [text]) for row, text in enumerate(queries.texts)]
+            queries.spent[self, "alone"] = known
+        return known
+
+    def _asked(self, query: Queries) -> list[tuple[str, float, Queries]]:
+        """Return what the base is asked in place of one query: the text, its weight, and the queries of this call."""
+        known: list[tuple[str, float, Queries]] | None = query.spent.get((self, "asked"))
+        if known is None:
+            main, extra = self.adjustments.synonyms.applied(query.texts[0])
+            known = [(each, weight, query.reworded([0], [each])) for each, weight in [(main, 1.0), *extra]]
+            query.spent[self, "asked"] = known
+        return known
 
     def _rules(self, text: str) -> list[Rule]:
-        return [rule for rule in self.adjustments.rules if rule.applies(text)]
+        return self.adjustments.rules_for(text)
 
     def _pins(self, rules: Sequence[Rule], filter: Filter | None) -> dict[int, float]:
         """Return the scores of pinned items that are there, allowed and not banned."""
@@ -319,7 +368,7 @@ class Adjusted(Composition):
         return {number: PINNED - place for place, number in enumerate(allowed)}
 
     def _search(self, queries: Queries, k: int, filter: Filter | None, threads: int) -> Candidates:
-        rows = [self._found(queries.take(np.array([row])), k, filter, threads) for row in range(len(queries))]
+        rows = [self._found(query, k, filter, threads) for query in self._alone(queries)]
         lengths = [len(items) for items, _, _ in rows]
         offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
         stats = rows[0][2] if rows else Stats()
@@ -335,8 +384,7 @@ class Adjusted(Composition):
         text = query.texts[0]
         rules = self._rules(text)
         allowed = self._allowed(rules, filter)
-        main, extra = self.adjustments.synonyms.applied(text)
-        asked = [query if main == text else Queries([main]), *(Queries([each]) for each, _ in extra)]
+        asked = [each for _, _, each in self._asked(query)]
         most, stats = max(k, self.depth), Stats()
         numbers: list[Int32Array] = [np.array(list(self._pins(rules, allowed)), np.int32)]
         for one in asked:
@@ -355,11 +403,10 @@ class Adjusted(Composition):
 
     def _matches(self, queries: Queries, threads: int) -> Int32Array | None:
         """Return what the base matches for the query and its synonyms, and what is pinned, without what is banned."""
-        text = queries.texts[0]
-        rules, (main, extra) = self._rules(text), self.adjustments.synonyms.applied(text)
+        rules = self._rules(queries.texts[0])
         found = [np.array(list(self._pins(rules, None)), np.int32)]
-        for each in (main, *(word for word, _ in extra)):
-            matches = self._aligned[0].matches(queries if each == text else Queries([each]), threads)
+        for _, _, each in self._asked(queries):
+            matches = self._aligned[0].matches(each, threads)
             if matches is None:
                 return None
             found.append(matches)
@@ -396,20 +443,27 @@ class Adjusted(Composition):
         self, query: Queries, items: Int32Array, filter: Filter | None, threads: int
     ) -> list[tuple[str, float, Float64Array]]:
         """Return what the base gives items for the query and for each synonym: text, weight and scores."""
-        text = query.texts[0]
-        main, extra = self.adjustments.synonyms.applied(text)
         candidates = Candidates.from_rows([items], catalog=self.items)
-        terms = []
-        for each, weight in [(main, 1.0), *extra]:
-            asked = query if each == text else Queries([each])
-            scored = self._aligned[0].score(asked, candidates, filter, threads)
-            terms.append((each, weight, scored.scores.astype(np.float64)))
+        terms, several = [], self._asked(query)
+        for each, weight, asked in several:
+            scores = self._aligned[0].score(asked, candidates, filter, threads).scores.astype(np.float64)
+            if len(several) > 1 and self.scale in LIST_SCALES:
+                scores = self._held(asked, items, scores, threads)
+            terms.append((each, weight, scores))
         return terms
+
+    def _held(self, asked: Queries, items: Int32Array, scores: Float64Array, threads: int) -> Float64Array:
+        """Return scores that are 0 where a term does not find the item, which its scale may set anywhere."""
+        known: tuple[Int32Array | None] | None = asked.memo((self, "matches"))
+        if known is None:
+            known = asked.memoize((self, "matches"), (self._aligned[0].matches(asked, threads),))
+        found = scores if known[0] is None else np.where(np.isin(items, known[0]), scores, 0.0)
+        return np.maximum(found, 0.0) if self.scale == LIST_SCALES[0] else found
 
     def _score(self, queries: Queries, candidates: Candidates, filter: Filter | None, threads: int) -> PairScores:
         rows = [
-            self._scores(queries.take(np.array([row])), candidates.row(row)[0], filter, threads)
-            for row in range(len(candidates))
+            self._scores(query, candidates.row(row)[0], filter, threads)
+            for row, query in enumerate(self._alone(queries))
         ]
         scores = np.concatenate([np.zeros(0, np.float32), *rows])
         return PairScores(scores, Stats(scored=len(candidates.items)))
@@ -425,7 +479,9 @@ class Adjusted(Composition):
         for text, weight, scores in self._base_terms(queries, one, filter, 1):
             share = weight * float(scores[0])
             if text == queries.texts[0]:
-                parts.append(self.parts[0]._explain(queries, item, filter))
+                own = self.parts[0]._explain(queries, item, filter)
+                absent = own.score != 0 and not share
+                parts.append(Explanation(0.0, "not found for the query itself: counts 0", [own]) if absent else own)
             elif share or not parts:
                 times = "" if weight == 1 else f"{weight:g} × "
                 parts.append(Explanation(share, f"{times}the synonym {text!r}"))
@@ -442,7 +498,7 @@ class Adjusted(Composition):
 
     @classmethod
     def _rebuild(cls, parts: list[Any], options: dict[str, Any]) -> Self:
-        return cls(parts[0], Adjustments(json.loads(options["adjustments"])), depth=options["depth"])
+        return cls(parts[0], _read(options["adjustments"]), depth=options["depth"])
 
 
 def adjust(

@@ -249,6 +249,8 @@ class Composition(Retriever):
     def _search_checked(self, queries: Queries, k: int, filter: Filter | None, threads: int) -> Candidates:
         """Search, and let the answer name what all parts know of its items, not only the part that found them."""
         found = super()._search_checked(queries, k, filter, threads)
+        if len(queries) == 1 and not found.hints and (hints := self._hints(queries)):
+            found = found.with_hints(hints)
         return found if found.catalog is self.items else found.with_catalog(self.items)
 
     def _matches(self, queries: Queries, threads: int) -> Int32Array | None:
@@ -330,11 +332,11 @@ class Composition(Retriever):
 
 
 def part_recipes(parts: Sequence[Any]) -> list[Any] | None:
-    """Return the recipes of parts, and bindings for scorers; None where a part has neither."""
+    """Return the recipes of parts, names of members, and bindings for scorers; None where a part has none of these."""
     found: dict[int, Any] = {}
     for part in map(unwrapped, parts):
         if id(part) not in found:
-            known = part._known_recipe if isinstance(part, Retriever) else _binding(part)
+            known = (part.member_name or part._known_recipe) if isinstance(part, Retriever) else _binding(part)
             if known is None:
                 return None
             found[id(part)] = known

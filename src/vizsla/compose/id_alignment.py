@@ -50,11 +50,7 @@ class ReindexedPart(Generic[S]):
         found = self.part._search_checked(queries, k, self.own_filter(filter), threads)
         if self._to_merged is None:
             return found
-        moved = found.with_catalog(self.merged, self._to_merged[found.items])
-        if found.scores is None:
-            return moved
-        ranked = moved.with_scores(PairScores(found.scores, found.stats))  # equals go by the composition's numbers
-        return ranked.with_upper_bounds(found.upper_bounds)
+        return found.renumbered(self.merged, self._to_merged[found.items])
 
     def score(self, queries: Queries, candidates: Candidates, filter: Filter | None, threads: int) -> PairScores:
         """Score candidates that are in the composition's numbers, in their order; no model sees a pair twice."""

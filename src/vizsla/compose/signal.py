@@ -32,7 +32,7 @@ MICROSECONDS = 1e6
 def numbers_of(items: Strings, field: str) -> tuple[Float64Array, bool]:
     """Return a field of a catalog as numbers, NaN where there is none; and whether they are dates, in seconds."""
     details = details_of(items)
-    if details is None:  # as in an engine that has no metadata yet
+    if details is None or details.lacks(field):  # as in an engine that has no such value yet
         return np.full(len(items), np.nan), False
     column = details.column(field)
     if not isinstance(column, KeyedColumn):
@@ -225,7 +225,7 @@ def signal(
     [['b', 'a']]
     """
     check_signal(shape, half_life_days, now)
-    ids = items.item_ids if isinstance(items, Dataset) else getattr(items, "items", None)
+    ids = items.item_ids if isinstance(items, Dataset) else getattr(items, "items", items)
     if not isinstance(ids, Strings):
         raise InputError(f"`items` must be a Dataset or a Retriever. Got {type(items).__name__}.")
     return Signal(ids, signal_values(ids, field, shape, half_life_days, now), field, shape, half_life_days, now)

@@ -217,6 +217,22 @@ class Candidates:
             hints=self._hints,
         )
 
+    def renumbered(self, catalog: Strings, items: Int32Array) -> Candidates:
+        """Return the same items by their numbers in another catalog, equal scores in the order of these.
+
+        Examples
+        --------
+        >>> found = Candidates.ranked(np.array([0, 2]), np.array([0, 1], np.int32), np.array([1, 1], np.float32))
+        >>> found.renumbered(Strings.of(["pear", "fig"]), np.array([1, 0], np.int32)).ids
+        [['pear', 'fig']]
+        """
+        moved = self.with_catalog(catalog, items)
+        if self._scores is None:
+            return moved
+        if self._confidences is None:
+            return moved.with_scores(PairScores(self._scores, self._stats)).with_upper_bounds(self._upper_bounds)
+        return moved._taken(self._offsets, np.lexsort((items, -self._scores, self.row_numbers())))
+
     @classmethod
     @validate_args
     def from_dict(cls, answers: Mapping[str, Mapping[str, float]], *, catalog: Strings | None = None) -> Candidates:

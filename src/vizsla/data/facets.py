@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import repeat
@@ -316,12 +317,14 @@ def round_edges(keys: Any, bins: int) -> list[float]:
         return []
     low, high = float(keys.min()), float(keys.max())
     width = max((high - low) / bins, max(abs(low), abs(high)) * 1e-12, 1e-300)
+    if low == high:  # one range around the number, of its magnitude
+        width = max(10.0 ** math.floor(math.log10(abs(low))), 1e-300) if low else 1.0
     power = math.floor(math.log10(width))
     for exponent in (power, power + 1, power + 2):
         for step in (1, 2, 5):
             first = math.floor(low / (step * 10.0**exponent))
             edges = [_scaled(step * at, exponent) for at in range(first, first + bins + 1)]
-            if edges[0] <= low and edges[-1] > high:
+            if edges[0] <= low and high < edges[-1] <= sys.float_info.max:
                 last = next(at for at, edge in enumerate(edges) if edge > high)
                 return edges[: last + 1]
     return [_plain(low), _plain(math.nextafter(high, math.inf))]

@@ -7,7 +7,7 @@ from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -250,6 +250,8 @@ class ItemMetadata(Artifact):
     """
 
     kind = "item-metadata"
+    grows: ClassVar[bool] = False
+    """Whether items with other fields may come later: a field that is not there yet is then no mistake."""
 
     def __init__(self, columns: Mapping[str, Column], count: int, texts: TextStore | None = None):
         # Columns of a file are checked when they are read, so that none is read before it is needed.
@@ -267,6 +269,10 @@ class ItemMetadata(Artifact):
     def fields(self) -> tuple[str, ...]:
         """The names of all fields; `text` is the last, where texts were kept."""
         return (*self.columns, *((TEXT_FIELD,) if self.texts is not None else ()))
+
+    def lacks(self, field: str) -> bool:
+        """Return whether a field may come later: no item has it yet."""
+        return self.grows and all(field.casefold() != name.casefold() for name in self.columns)
 
     def of(self, number: int) -> dict[str, Any]:
         """Return an item's metadata; a field that it does not have is left out."""

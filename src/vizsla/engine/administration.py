@@ -17,7 +17,7 @@ import numpy as np
 from vizsla.artifacts.artifact import Artifact
 from vizsla.artifacts.atomic_folder import make_parents, rename_new, sync
 from vizsla.base.encoder import Encoder
-from vizsla.base.recipe import NESTED_SETTINGS, Recipe, live_parts
+from vizsla.base.recipe import Recipe, live_parts
 from vizsla.base.retriever import Retriever
 from vizsla.core.candidates import Candidates
 from vizsla.core.catalog import Item
@@ -45,8 +45,10 @@ from vizsla.engine.definitions import (
     check_member,
     default_member,
     defined,
+    inlined,
     listed_folders,
     member_class,
+    replacement,
     set_default,
     store_member,
     stored_members,
@@ -174,23 +176,21 @@ def matching(connection: sqlite3.Connection, condition: Condition, known: Matche
 
 def page_of(found: Candidates, offset: int) -> Candidates:
     """Return what comes after the first hits of each query."""
-    rows = [found.items[start + offset : end] for start, end in zip(found.offsets, found.offsets[1:], strict=False)]
-    kept = np.concatenate([np.zeros(0, np.int32), *rows])
-    offsets = np.cumsum([0, *map(len, rows)]).astype(np.int64)
-    places = np.concatenate([
-        np.arange(min(start + offset, end), end) for start, end in zip(found.offsets, found.offsets[1:], strict=False)
-    ] or [np.zeros(0, np.int64)])  # fmt: skip
-    scores = None if found.scores is None else found.scores[places]
-    return Candidates.unchecked(offsets, kept, scores, found.catalog, found.stats)
+    numbers = found.row_numbers()
+    places = np.flatnonzero(np.arange(len(numbers)) - found.offsets[numbers] >= offset)
+    lengths = np.maximum(np.diff(found.offsets) - offset, 0)
+    return found._taken(np.concatenate([[0], np.cumsum(lengths)]), places)
 
 
-def add_member(follower: Follower, maintenance: Maintenance, name: str, given: Any) -> None:
+def add_member(follower: Follower, maintenance: Maintenance, name: str, given: Any, *, replace: bool = False) -> None:
     """Add a member; a live one settles, and writes its part of every segment."""
     with maintenance.holding():
         known = read(follower, stored_members)
-        if name in known:
+        if name in known and not replace:
             raise InputError(f"`name` must be new. Got {name!r}, which is a member: drop it, or choose another name.")
         definition = defined(name, given, known)
+        if name in known:
+            definition = replacement(definition, known)
         keep_objects(follower, given)
         definition = definition.but(objects=store_objects(follower, definition, known))
         if definition.type == LIVE:
@@ -347,7 +347,7 @@ def _rebuild_static(
     follower: Follower, maintenance: Maintenance, definition: Definition, known: dict[str, Definition], threads: int
 ) -> None:
     dataset, trained = read(follower, _moment)
-    recipe = _inlined(Recipe.stored(definition.recipe or {}), known)
+    recipe = inlined(Recipe.stored(definition.recipe or {}), known)
     bindings = {**follower.objects, **follower.bindings}
     built: Retriever = recipe.build(dataset, threads=threads, bindings=bindings)
     with maintenance.holding(), NewFolder(follower.catalog.folder, ARTIFACTS) as new:
@@ -378,23 +378,6 @@ def _moment(connection: sqlite3.Connection) -> tuple[Dataset, TrainingMoment]:
     lasts = last_given(connection, "items"), last_given(connection, "clicks")
     clicks = connection.execute("SELECT COUNT(*) FROM clicks").fetchone()[0]
     return dataset, TrainingMoment(state_of(connection).generation, now, *lasts, len(dataset.items), clicks)
-
-
-def _inlined(recipe: Recipe, known: Mapping[str, Definition]) -> Recipe:
-    """Return a recipe with the recipes of members in place of their names: what is built stands on its own."""
-    changes: dict[str, Any] = {}
-    for name, value in recipe.settings.items():
-        if isinstance(value, Recipe):
-            changes[name] = _inlined(value, known)
-        elif isinstance(value, str) and name in NESTED_SETTINGS and value in known:
-            found = known[value].recipe
-            if found is None:
-                raise InputError(f"`{name}` must name a member with a recipe. Got {value!r}, an expression.")
-            changes[name] = _inlined(Recipe.stored(found), known)
-        elif isinstance(value, list) and name in NESTED_SETTINGS:
-            named = {each: Recipe.stored(known[each].recipe or {}) for each in value if isinstance(each, str)}
-            changes[name] = [_inlined(named[each], known) if isinstance(each, str) else each for each in value]
-    return recipe.but(**changes) if changes else recipe
 
 
 def erase(catalog: CatalogFile, writer: Writer) -> None:

@@ -18,6 +18,8 @@ from vizsla.engine.segments import Files, stored_files, stored_folder
 from vizsla.errors import FormatError, InputError, RecipeError
 
 LIVE, STATIC, COMPOSITE = "live", "static", "composite"
+SIGNAL = "signal"
+"""The kind of recipes that need only the metadata of the items that there are."""
 _NAME = re.compile(r"[A-Za-z_]\w{0,63}")
 
 CACHE = "cache"
@@ -64,9 +66,9 @@ class Definition:
     number : int
         Its number in the catalog.
     recipe : dict, optional
-        Of a live or static member, as JSON has it.
+        Of a live or static member, as JSON has it; of a composite one that is no expression, such as adjusted answers.
     expression : str
-        Of a composite member.
+        Of a composite member; empty where it has a recipe.
     settled : dict
         What a live member has settled.
     artifact : str
@@ -93,9 +95,20 @@ class Definition:
     @property
     def needs(self) -> list[str]:
         """The names of members that it is made of."""
-        if self.type == COMPOSITE:
+        if self.expression:
             return names_in(self.expression)
         return [] if self.recipe is None else Recipe.stored(self.recipe).members
+
+    @property
+    def shown(self) -> str:
+        """Its expression, or what kind of recipe it has."""
+        recipe = self.recipe or {}
+        return self.expression or str(recipe.get("settings", {}).get("operation") or recipe.get("recipe"))
+
+    @property
+    def reads_metadata(self) -> bool:
+        """Whether its answers depend on the metadata of items: signals, and rules that boost."""
+        return self.type == COMPOSITE and self.recipe is not None and _reads_metadata(Recipe.stored(self.recipe))
 
     @property
     def remembers(self) -> bool:
@@ -182,13 +195,55 @@ def defined(name: str, given: Any, known: Mapping[str, Definition]) -> Definitio
         recipe = given if isinstance(given, Recipe) else getattr(given, "recipe", None)
         if not isinstance(recipe, Recipe):
             raise InputError(f"A member must be a recipe or an expression. Got {type(given).__name__} for {name!r}.")
-        kind = LIVE if member_class(recipe, known) is not None else STATIC
+        kind = LIVE if member_class(recipe, known) is not None else COMPOSITE if is_derived(recipe) else STATIC
         made = Definition(name, kind, recipe=recipe.to_dict())
     for each in made.needs:
         if each not in known:
             there = ", ".join(known) or "none"
             raise InputError(f"A member must be made of members that are there ({there}). Got {each!r} in {name!r}.")
     return made
+
+
+def replacement(definition: Definition, known: Mapping[str, Definition]) -> Definition:
+    """Return the definition in place of the member that has its name; both must be made of members alone."""
+    name, old = definition.name, known[definition.name]
+    if not old.type == definition.type == COMPOSITE:
+        raise InputError(f"A member is replaced where it is made of members, as the new one. Got {name!r}: drop it.")
+    found, left = set[str](), list(definition.needs)
+    while left:
+        each = left.pop()
+        if each not in found:
+            found.add(each)
+            left += known[each].needs
+    if name in found:
+        raise InputError(f"A member must not be made of itself. Got {name!r}.")
+    return definition.but(number=old.number)
+
+
+def is_derived(recipe: Recipe) -> bool:
+    """Return whether a recipe is made of members and signals alone: it costs nothing to make it at every moment.
+
+    Examples
+    --------
+    >>> rule = '{"rules": [{"query": "tv", "pin": ["tv-1"]}]}'
+    >>> is_derived(Recipe.of("composition", operation="adjusted", parts=["words"], adjustments=rule, depth=100))
+    True
+    >>> is_derived(Recipe.of("composition", operation="cut", parts=[Recipe.of("bm25")], k=5))
+    False
+    """
+    if recipe.kind == SIGNAL:
+        return True
+    parts = recipe.settings.get("parts") if recipe.kind == "composition" else None
+    if not isinstance(parts, list):
+        return False
+    return all(isinstance(part, str) or (isinstance(part, Recipe) and is_derived(part)) for part in parts)
+
+
+def _reads_metadata(recipe: Recipe) -> bool:
+    if recipe.kind == SIGNAL or recipe.settings.get("operation") == "adjusted":
+        return True
+    parts = recipe.settings.get("parts")
+    return isinstance(parts, list) and any(isinstance(part, Recipe) and _reads_metadata(part) for part in parts)
 
 
 def member_class(recipe: Recipe, known: Mapping[str, Definition]) -> type[LiveMember] | None:
@@ -209,6 +264,23 @@ def _resolved(recipe: Recipe, known: Mapping[str, Definition]) -> Recipe:
         if name in NESTED_SETTINGS and isinstance(value, str) and value in known
     }
     return recipe.but(**{name: Recipe.stored(each.recipe) for name, each in named.items() if each.recipe is not None})
+
+
+def inlined(recipe: Recipe, known: Mapping[str, Definition]) -> Recipe:
+    """Return a recipe with the recipes of members in place of their names: what is built stands on its own."""
+    changes: dict[str, Any] = {}
+    for name, value in recipe.settings.items():
+        if isinstance(value, Recipe):
+            changes[name] = inlined(value, known)
+        elif isinstance(value, str) and name in NESTED_SETTINGS and value in known:
+            found = known[value].recipe
+            if found is None:
+                raise InputError(f"`{name}` must name a member with a recipe. Got {value!r}, an expression.")
+            changes[name] = inlined(Recipe.stored(found), known)
+        elif isinstance(value, list) and name in NESTED_SETTINGS:
+            named = {each: Recipe.stored(known[each].recipe or {}) for each in value if isinstance(each, str)}
+            changes[name] = [inlined(named[each], known) if isinstance(each, str) else each for each in value]
+    return recipe.but(**changes) if changes else recipe
 
 
 def _classes(name: str) -> list[type[LiveMember]]:

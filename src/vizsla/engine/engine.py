@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
 from vizsla.base.page import Page
 from vizsla.base.queries import Queries
 from vizsla.base.retriever import Retriever
+from vizsla.base.web_search import stacked
 from vizsla.core.candidates import Candidates, PairScores
 from vizsla.core.catalog import Item
 from vizsla.core.explanation import Explanation
@@ -364,7 +365,7 @@ class Engine(LiveRetriever):
     def members(self) -> dict[str, str]:
         """The members: the kind of each, or its expression."""
         known = self.generation().definitions
-        return {name: each.expression or str((each.recipe or {}).get("recipe")) for name, each in known.items()}
+        return {name: each.shown for name, each in known.items()}
 
     @contextmanager
     def transaction(self) -> Iterator[Changes]:
@@ -526,15 +527,18 @@ class Engine(LiveRetriever):
         member = generation.retriever(using)
         if isinstance(offset, bool) or not isinstance(offset, int) or offset < 0:
             raise InputError(f"`offset` must be a whole number from 0 on. Got {offset!r}.")
-        asked = Queries.of(query) if explain else query
-        most = check_positive("k", k) + offset if offset else k
-        found = member(asked, most, where=filter, threads=threads, syntax=syntax)
+        if not explain:
+            most = check_positive("k", k) + offset if offset else k
+            found = member(query, most, where=filter, threads=threads, syntax=syntax)
+            return found if not offset else administration.page_of(found, offset)
+        asked, most = Queries.of(query), check_positive("k", k) + offset
+        # One query at a time where reasons follow: what was paid for its answer serves these.
+        alone = [asked] if len(asked) == 1 else [Queries([text]) for text in asked.texts]
+        found = stacked([member(each, most, where=filter, threads=threads, syntax=syntax) for each in alone or [asked]])
         page = found if not offset else administration.page_of(found, offset)
-        if not isinstance(asked, Queries) or not explain:
-            return page
         explained = [
-            [member.explain(text, id, where=filter, syntax=syntax) for id in ids]
-            for text, ids in zip(asked.texts, page.ids, strict=True)
+            [member.explain(each, id, where=filter, syntax=syntax) for id in ids]
+            for each, ids in zip(alone, page.ids, strict=True)
         ]
         return ExplainedCandidates(page, explained)
 
@@ -574,9 +578,20 @@ class Engine(LiveRetriever):
         details = self.generation(metadata=True).items.details
         return self.count(FieldCondition("isnull", details.field(field), ()))
 
-    def add_member(self, name: str, member: Any) -> None:
-        """Add a member: a recipe, a retriever that has one, or an expression over members."""
-        administration.add_member(self._follower, self._maintenance, name, member)
+    def add_member(self, name: str, member: Any, *, replace: bool = False) -> None:
+        """Add a member.
+
+        Parameters
+        ----------
+        name : str
+            By which expressions and `using` name it.
+        member : Recipe, Retriever or str
+            A recipe; a retriever that has one, or that is made of members, such as
+            ``adjust(engine.member("words"), "shop.toml")``; or an expression over members.
+        replace : bool
+            Whether it may take the place of a member of this name, where both are made of members.
+        """
+        administration.add_member(self._follower, self._maintenance, name, member, replace=replace)
 
     def drop_member(self, name: str) -> None:
         """Remove a member that no other is made of."""

@@ -20,6 +20,7 @@ from vizsla.base.retriever import Retriever
 from vizsla.compose.parser import parse
 from vizsla.core.strings import Strings
 from vizsla.data.conditions import Condition
+from vizsla.data.dataset import Dataset
 from vizsla.data.filter import Filter
 from vizsla.data.metadata_builder import TITLE_FIELD
 from vizsla.encoders.persistence import given_encoder
@@ -31,6 +32,7 @@ from vizsla.engine.definitions import (
     bindings_of,
     check_member,
     default_member,
+    inlined,
     member_class,
     stored_members,
 )
@@ -90,11 +92,12 @@ class Generation:
         views: dict[str, LiveView],
         static: Callable[[Definition, LiveCatalog], Retriever],
         memory: QueryMemory | None = None,
+        objects: Mapping[str, Any] | None = None,
     ):
         self.state, self.items, self.size = state, items, slots.size
         self.slots = slots if len(slots.holes) else None
         self.definitions, self.default = members
-        self._views, self._static, self._memory = views, static, memory
+        self._views, self._static, self._memory, self._objects = views, static, memory, objects
         self._made: dict[str, Retriever] = {}
         self._filters: dict[str, Filter] = {}
 
@@ -104,7 +107,7 @@ class Generation:
         made = self._made.get(chosen)
         if made is None:
             made = self._made[chosen] = self._make(chosen)
-            made.label = made.label or chosen
+            made.label, made.member_name = made.label or chosen, made.member_name or chosen
         return made
 
     def filter(self, condition: Condition) -> Filter:
@@ -133,13 +136,25 @@ class Generation:
 
     def _part(self, definition: Definition) -> Retriever:
         if definition.type == LIVE:
-            return SlotRetriever(self.items, self._views[definition.name], self.slots)
+            twin = partial(self._twin, definition)
+            return SlotRetriever(self.items, self._views[definition.name], self.slots, twin)
         if definition.type == COMPOSITE:
-            return parse(definition.expression, {each: self.retriever(each) for each in definition.needs})
+            parts = {each: self.retriever(each) for each in definition.needs}
+            if definition.expression:
+                return parse(definition.expression, parts)
+            data: Any = self.items  # all that a signal needs
+            return Recipe.stored(definition.recipe or {}).build(data, members=parts)
         base = (definition.recipe or {}).get("settings", {}).get("base")
         if not definition.artifact and isinstance(base, str) and base in self.definitions:
             return self.retriever(base)  # a correction that has learned nothing yet is what it corrects
         return self._static(definition, self.items)
+
+    def _twin(self, definition: Definition, dataset: Dataset, threads: int) -> Retriever | None:
+        recipe = Recipe.stored(definition.recipe or {})
+        kind = member_class(recipe, self.definitions)
+        if kind is None or not kind.learns:
+            return None
+        return inlined(recipe, self.definitions).build(dataset, threads=threads, bindings=self._objects)
 
 
 class Layout(NamedTuple):
@@ -280,6 +295,7 @@ class Follower:
         before, flags = self.segments, self._flags.values
         self._definitions, self._default = stored_members(connection), default_member(connection)
         self.segments = stored_segments(connection)
+        self._metadata_wanted |= any(each.reads_metadata for each in self._definitions.values())
         self._load_objects()
         self._open_statics()
         kept = self._open_members()
@@ -551,7 +567,8 @@ class Follower:
         members = dict(self._definitions), self._default
         served = partial(self._served, dict(self._statics), self._last_item)
         remembered = None if self.memory is None else self.memory.frozen()
-        return Generation(state, items, slots, members, views, served, remembered)
+        objects = {**self.objects, **self.bindings}
+        return Generation(state, items, slots, members, views, served, remembered, objects)
 
     def _served(
         self, statics: dict[str, StaticMember], last: int, definition: Definition, items: LiveCatalog

@@ -53,6 +53,8 @@ class LiveMetadata(ItemMetadata):
         Reads its metadata and its text from the catalog.
     """
 
+    grows = True
+
     def __init__(
         self,
         fields: Fields,

@@ -226,11 +226,25 @@ class SlotRetriever(Retriever):
         What answers.
     slots : SlotMap, optional
         Which slots have an item; None where all have.
+    twin : function of a dataset and a number of threads, optional
+        Returns what the member would be had it learned from that dataset's clicks alone; None where it learns from
+        none.
     """
 
-    def __init__(self, items: Strings, view: LiveView, slots: SlotMap | None):
+    def __init__(
+        self,
+        items: Strings,
+        view: LiveView,
+        slots: SlotMap | None,
+        twin: Callable[[Dataset, int], Retriever | None] | None = None,
+    ):
         self._items, self.view, self.slots = items, view, slots
-        self.scale = view.scale
+        self.scale, self._twin = view.scale, twin
+
+    def refit_on(self, dataset: Dataset, *, threads: int = 1) -> Retriever:
+        """Return what the member's recipe makes of a dataset, where it learns from clicks."""
+        made = None if self._twin is None else self._twin(dataset, threads)
+        return self if made is None else made
 
     @property
     def items(self) -> Strings:

@@ -25,6 +25,7 @@ from vizsla.typing import Float32Array, Float64Array, Int32Array, Int64Array
 if TYPE_CHECKING:
     from vizsla.artifacts.reader import ArtifactReader
     from vizsla.artifacts.writer import ArtifactWriter
+    from vizsla.data.dataset import Dataset
 
 PRIOR_CLICKS = 1.5
 """For how many clicks the member's own score counts."""
@@ -205,6 +206,10 @@ class RememberedRetriever(Retriever):
 
     def __repr__(self) -> str:
         return f"RememberedRetriever({self.part!r})"
+
+    def refit_on(self, dataset: Dataset, *, threads: int = 1) -> Retriever:
+        """Return what the part would be had it learned from this dataset's clicks alone."""
+        return self.part.refit_on(dataset, threads=threads)
 
     def _search(self, queries: Queries, k: int, filter: Filter | None, threads: int) -> Candidates:
         found = self.part._search_checked(queries, k, filter, threads)

@@ -25,6 +25,7 @@ from vizsla.typing import BoolArray, Int32Array
 if TYPE_CHECKING:
     from vizsla.artifacts.reader import ArtifactReader
     from vizsla.artifacts.writer import ArtifactWriter
+    from vizsla.data.dataset import Dataset
 
 APART = ("dense", "late-interaction", "sidr")
 """Kinds whose items are scored each by itself, so that later ones can be searched beside what was built."""
@@ -157,12 +158,13 @@ class ReindexedRetriever(Retriever):
     def __repr__(self) -> str:
         return f"ReindexedRetriever({self.part!r})"
 
+    def refit_on(self, dataset: Dataset, *, threads: int = 1) -> Retriever:
+        """Return what the part would be had it learned from this dataset's clicks alone."""
+        return self.part.refit_on(dataset, threads=threads)
+
     def _search(self, queries: Queries, k: int, filter: Filter | None, threads: int) -> Candidates:
         found = self.part._search_checked(queries, k, self._filter(filter), threads)
-        moved = found.with_catalog(self._items, self._outer[found.items])
-        if found.scores is None:
-            return moved
-        return moved.with_scores(PairScores(found.scores, found.stats))  # equal scores: by the catalog's numbers
+        return found.renumbered(self._items, self._outer[found.items]).with_upper_bounds(None)
 
     def _score(self, queries: Queries, candidates: Candidates, filter: Filter | None, threads: int) -> PairScores:
         own = self._inner[candidates.items]

@@ -154,6 +154,7 @@ class TypoTolerantView(Bm25View):
     def __init__(self, base: Bm25Member, surface: SurfaceWords):
         super().__init__(base, base.segments)
         self.lexicon = LiveLexicon(surface, self)
+        self._last: tuple[str, list[Correction]] | None = None
 
     def hints(self, queries: Queries) -> tuple[str, ...]:
         """Return which query was probably meant."""
@@ -193,7 +194,11 @@ class TypoTolerantView(Bm25View):
         return self._found(list(counts)), np.array(list(counts.values()), np.float32).tolist()
 
     def _corrections(self, text: str) -> list[Correction]:
-        return corrections(query_words(text, self.analyzer), self.lexicon, stop_words(self.analyzer))
+        last = self._last
+        if last is None or last[0] != text:  # a search asks for the words, and then for the hint
+            found = corrections(query_words(text, self.analyzer), self.lexicon, stop_words(self.analyzer))
+            last = self._last = text, found
+        return last[1]
 
 
 class TypoTolerantMember(LiveMember):

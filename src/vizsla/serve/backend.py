@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from vizsla.artifacts.artifact import load
+from vizsla.base.queries import Queries
 from vizsla.base.retriever import Retriever
 from vizsla.core.catalog import Item, details_of
 from vizsla.core.validation import as_path
@@ -179,8 +180,9 @@ class Backend:
 
     def _answer(self, text: str, asked: SearchRequest) -> dict[str, Any]:
         retriever, condition = self.retriever(asked.using), condition_of(asked.where)
+        queries = Queries([text])  # what is paid for the answer serves the reasons
         page = retriever.page(
-            text,
+            queries,
             asked.k,
             offset=asked.offset,
             where=condition,
@@ -195,7 +197,7 @@ class Backend:
         hits = found.pop("hits")
         if asked.explain:
             for hit in hits:
-                why = retriever.explain(text, hit["id"], where=condition, syntax=self._syntax(asked.syntax))
+                why = retriever.explain(queries, hit["id"], where=condition, syntax=self._syntax(asked.syntax))
                 hit["why"] = why.to_dict()
         cost = page.candidates.stats.to_dict()
         return {"results": hits, **found, "cost": cost}

@@ -23,6 +23,8 @@ EDIT_WEIGHTS = (1.0, 0.9, 0.7)
 """What a word counts that is so many edits away, if no other is as near."""
 JOINED_WEIGHT = 0.7
 """What each of two neighboring words counts that are one, or each of two that a word is made of."""
+MAX_LETTERS = 40
+"""Longer words are not in the vocabulary; one of more than twice as many is not split either."""
 MAX_RARE_ITEMS = 2
 """A word that at most so many items hold may be a typo itself, of one that `MIN_COMMON_RATIO` times as many hold."""
 MIN_COMMON_RATIO = 50
@@ -158,7 +160,8 @@ def corrections(words: Sequence[str], lexicon: Lexicon, stop_words: Container[st
             found.append(Correction(f"{words[place]} {words[place + 1]}", whole, weight, 0, unknown))
             places |= {place, place + 1} if unknown else set()
     for place, word in enumerate(words):
-        if place not in places and len(word) >= ONE_EDIT_LETTERS and word.isalpha() and counts[place] <= MAX_RARE_ITEMS:
+        sized = ONE_EDIT_LETTERS <= len(word) <= 2 * MAX_LETTERS
+        if place not in places and sized and word.isalpha() and counts[place] <= MAX_RARE_ITEMS:
             found += _of_word(word, counts[place], lexicon, stop_words)
     return found
 

@@ -49,11 +49,14 @@ class WebQuery(NamedTuple):
         What is searched for: all words but those that are excluded.
     required, excluded : tuple of Clause
         What every item of the answer holds, and what none does.
+    only_filters : bool
+        Whether nothing is looked for in the texts: the query names fields, or excludes words.
     """
 
     words: str
     required: tuple[Clause, ...] = ()
     excluded: tuple[Clause, ...] = ()
+    only_filters: bool = False
 
     @property
     def is_plain(self) -> bool:
@@ -83,19 +86,22 @@ def parse_web(text: str, is_field: Callable[[str], bool] = lambda name: False) -
     words: list[str] = []
     required: list[Clause] = []
     excluded: list[Clause] = []
-    at = 0
+    looks, at = False, 0
     while (found := _CLAUSE.search(text, at)) is not None:
         clause, plain, at = _read(found, is_field)
         excludes = found["sign"] == "-" and clause is not None
         if clause is None:
             words.append(plain)
+            looks = looks or bool(plain)
         elif excludes:
             excluded.append(clause)
         else:
             words.append(clause.text)
+            looks = looks or clause.field is None
             if found["sign"] or clause.field is not None or clause.kind != WORD:
                 required.append(clause)
-    return WebQuery(" ".join(word for word in words if word), tuple(required), tuple(excluded))
+    filters = not looks and bool(required or excluded)
+    return WebQuery(" ".join(word for word in words if word), tuple(required), tuple(excluded), filters)
 
 
 def _read(found: re.Match[str], is_field: Callable[[str], bool]) -> tuple[Clause | None, str, int]:
