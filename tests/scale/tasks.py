@@ -31,6 +31,13 @@ def needs(megabytes):
     return int(np.ones(int(megabytes * 2**20), np.uint8).sum(dtype=np.int64))
 
 
+def encodes(path, texts):
+    """Encode texts; the first worker that meets the third batch ends."""
+    if texts[0] == "text 1024":
+        ends_its_worker_once(path)
+    return [[len(text), text.count("1")] for text in texts]
+
+
 def refuses(number):
     raise ValueError(f"no {number}")
 

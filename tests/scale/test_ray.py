@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,9 @@ import pytest
 
 from tests.methods.xrlinear.toy import toy
 from tests.scale import tasks
+from tests.scale.killing import Killing, hits
+from vizsla.base.encoder import FunctionEncoder
+from vizsla.encoders.resumable import resumable_encode
 from vizsla.errors import PlacementError, WorkerLostError
 from vizsla.methods.xrlinear.build import xrlinear
 from vizsla.scale import connect
@@ -71,6 +75,37 @@ def test_a_resident_that_dies_is_started_again(on, tmp_path):
     assert total == 3
     assert counter.result(counter.call("process")) != process
     counter.stop()
+
+
+def test_killed_shards_lose_nothing_that_was_acknowledged(on, tmp_path):
+    killing = Killing(tmp_path, on)
+    for number in range(10):
+        killing.kill()
+        assert number % 3 or not killing.differs()
+    assert killing.lost() == [] and not killing.differs()
+    # A shard that is being started again is left out when the time is over, and is waited for otherwise.
+    os.kill(killing.shards._one(0, "process"), signal.SIGKILL)
+    found = killing.shards.search("green fig", 5, deadline_s=0.02)
+    assert found.partial and 0.3 < found.coverage < 0.9 and not found.candidates.stats.exact
+    whole = killing.shards.search("green fig", 5)
+    assert (
+        not whole.partial
+        and whole.coverage == 1.0
+        and hits(whole.candidates) == hits(killing.one.search("green fig", 5))
+    )
+    kept = dict(zip(whole.ids[0], whole.candidates.scores.tolist(), strict=True))
+    there = zip(found.ids[0], found.candidates.scores.tolist(), strict=True)
+    assert all(kept[id] == score for id, score in there if id in kept), "what is found weighs what it weighs in all"
+    killing.close()
+
+
+def test_encoding_survives_a_lost_worker(on, tmp_path):
+    texts = [f"text {number}" for number in range(2000)]
+    encoder = FunctionEncoder(partial(tasks.encodes, str(tmp_path / "died")), dim=2, name="two numbers")
+    resumable_encode(encoder, texts, tmp_path / "shared", on=on)
+    assert (tmp_path / "died").exists()
+    resumable_encode(encoder, texts, tmp_path / "local")
+    assert (tmp_path / "shared/rows.partial").read_bytes() == (tmp_path / "local/rows.partial").read_bytes()
 
 
 def test_a_second_cluster_is_refused(on):

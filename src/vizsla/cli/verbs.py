@@ -20,6 +20,7 @@ VERBS = {
     "complete": "complete what was typed, from titles and past queries",
     "eval": "measure the quality and cost of an artifact, or of a run, on judged queries",
     "compare": "put artifacts and runs side by side, with significance and cost",
+    "diagnose": "show what a pipeline loses to depth, budget, codes and approximate search",
     "report": "write a page of what learn or compare found",
     "sweep": "draw how quality and cost of a retriever change with its effort, or a model's with its weights",
     "compose": "join artifacts by an expression into a new one",
@@ -30,7 +31,7 @@ VERBS = {
     "inspect": "an artifact's pedigree, sizes and parameters",
     "check": "audit every file of an artifact",
     "convert": "read data in one format and write them in another",
-    "export": "write a model in a form that is served without torch",
+    "export": "write a model or items in a form that others serve",
 }
 """What each verb does. The verb `search` is in the module `vizsla.cli.search`."""
 
@@ -69,6 +70,7 @@ KINDS = {
         "adjust": "let synonyms, signals and rules of a file adjust the answers of a member",
         "sync": "hold what a folder or file holds; only what has changed is read",
         "compact": "merge all segments into one without deleted items",
+        "learn": "choose the default member again by the newest clicks, and swap it for a sure gain",
         "rebuild": "build members anew from the items and clicks that there are",
         "snapshot": "keep the members as they are now under a name",
         "rollback": "let the members be as in a snapshot",
@@ -80,7 +82,12 @@ KINDS = {
         "dataset": "items, queries, judgments and clicks",
         "ubi": "a User Behavior Insights log, to a click log",
     },
-    "export": {"onnx": "for ONNX Runtime, with float32 or checked int8 weights"},
+    "export": {
+        "onnx": "a model for ONNX Runtime, with float32 or checked int8 weights",
+        "parquet": "items with their vectors or token weights as a Parquet file",
+        "milvus": "items with their vectors or token weights as a Milvus collection",
+        "qdrant": "items with their vectors or token weights as a Qdrant collection",
+    },
 }
 """What a verb is given next, where it has kinds. The kind `index bm25` is in the module `vizsla.cli.index_bm25`."""
 
@@ -93,6 +100,7 @@ METAVARS = {
     "export": "FORM",
 }
 MODULES = {f"{verb} {kind}": verb for verb in ("adapt", "engine") for kind in KINDS[verb]}
+MODULES |= {f"export {kind}": "export_collection" for kind in ("milvus", "qdrant")}
 """Modules that are named otherwise. One that serves several kinds reads which from `parser.get_default("kind")`."""
 
 

@@ -133,6 +133,26 @@ def item_of(connection: sqlite3.Connection, id: str) -> Item | None:
     return Item(id, text, title, {} if row is None else json.loads(row[0]))
 
 
+def last_item(connection: sqlite3.Connection) -> int:
+    """Return the largest row number that was given."""
+    return last_given(connection, "items")
+
+
+def numbered_items(connection: sqlite3.Connection, after: int, most: int) -> list[tuple[int, Item]]:
+    """Return the live items after a row number, so many at most, with their numbers in ascending order."""
+    sql = (
+        "SELECT items.n, id, title, text, fields FROM items LEFT JOIN metadata ON metadata.n = items.n"
+        " WHERE items.n > ? AND items.n NOT IN (SELECT n FROM deletions) ORDER BY items.n LIMIT ?"
+    )
+    rows = connection.execute(sql, (after, most)).fetchall()
+    return [(n, Item(id, text, title, json.loads(fields) if fields else {})) for n, id, title, text, fields in rows]
+
+
+def all_clicks(connection: sqlite3.Connection) -> list[tuple[str, str, float, float]]:
+    """Return all clicks: query, item, weight and time."""
+    return connection.execute("SELECT query, item, weight, time FROM clicks ORDER BY c").fetchall()
+
+
 class Matches(NamedTuple):
     """The rows that fulfilled a condition when it was evaluated, outside of the transaction that uses them.
 

@@ -90,6 +90,14 @@ class Changes:
         rows = rows_of(items)
         self._steps.append(lambda connection: insert_rows(connection, rows, replace=True))
 
+    def upsert_numbered(self, items: Any, numbers: Sequence[int]) -> None:
+        """Do the same under given row numbers, above all that were given: those of a collection of several engines.
+
+        Rows that are there under these numbers already are left alone, so that a write may be repeated.
+        """
+        rows, given = rows_of(items), list(numbers)
+        self._steps.append(lambda connection: insert_rows(connection, rows, replace=True, numbers=given))
+
     def update_metadata(self, changes: Mapping[str, Mapping[str, Any]]) -> None:
         """Change fields of items by id; None removes a field. Texts and what was made of them stay as they are."""
         if not isinstance(changes, Mapping):
@@ -268,8 +276,12 @@ def _moment(moment: Any) -> float:
     return float(value)
 
 
-def insert_rows(connection: sqlite3.Connection, rows: list[ItemRow], *, replace: bool) -> int:
+def insert_rows(
+    connection: sqlite3.Connection, rows: list[ItemRow], *, replace: bool, numbers: Sequence[int] | None = None
+) -> int:
     """Store items in place of those with the same ids, or raise where there are such."""
+    if numbers is not None and _is_stored(connection, rows, numbers):
+        return len(rows)
     known = live_numbers(connection, (row.id for row in rows))
     if known and not replace:
         taken = next(row.id for row in rows if row.id in known)
@@ -277,11 +289,25 @@ def insert_rows(connection: sqlite3.Connection, rows: list[ItemRow], *, replace:
     if known:
         _mark_deleted(connection, known.values())
     last = last_given(connection, "items")
-    numbers = range(last + 1, last + 1 + len(rows))
+    numbers = range(last + 1, last + 1 + len(rows)) if numbers is None else numbers
     insert = "INSERT INTO items (n, id, title, text) VALUES (?, ?, ?, ?)"
     connection.executemany(insert, ((n, row.id, row.title, row.text) for n, row in zip(numbers, rows, strict=True)))
     _put_metadata(connection, {n: row.fields for n, row in zip(numbers, rows, strict=True) if row.fields})
     return len(rows)
+
+
+def _is_stored(connection: sqlite3.Connection, rows: list[ItemRow], numbers: Sequence[int]) -> bool:
+    """Return whether these rows are stored under these numbers; other rows above the first of them raise."""
+    if not rows or numbers[0] > last_given(connection, "items"):
+        return False
+    sql = "SELECT n, id FROM items WHERE n IN (SELECT value FROM json_each(?))"
+    found = dict(connection.execute(sql, (json.dumps(list(numbers)),)).fetchall())
+    if found != dict(zip(numbers, (row.id for row in rows), strict=True)):
+        raise InputError(
+            f"Row numbers must be above {last_given(connection, 'items')}. Got {numbers[0]}: another process has "
+            "written, so open the shards again."
+        )
+    return True
 
 
 def _put_metadata(connection: sqlite3.Connection, rows: dict[int, dict[str, Any]]) -> None:

@@ -88,12 +88,14 @@ class Bm25View(WordView):
         What made it: only its settings are used later.
     segments : sequence of WordSegment
         Those of this moment.
+    **shared
+        As for `WordView`.
     """
 
     scale = "bm25"
 
-    def __init__(self, member: Bm25Member, segments: Sequence[WordSegment]):
-        super().__init__(member, segments)
+    def __init__(self, member: Bm25Member, segments: Sequence[WordSegment], **shared: Any):
+        super().__init__(member, segments, **shared)
         self.weighting = member.weighting
         self._terms: dict[str, _native.LiveTerm] = {}
         self._mixed: LiveMixedWords | None = None

@@ -174,13 +174,24 @@ class WordView(LiveView):
         What made it: only its settings are used later.
     segments : sequence of WordSegment
         Those of this moment.
+    counts : LiveCounts, optional
+        Statistics of more items than these, such as those of all shards.
+    lists : SegmentLists, optional
+        The segments, where holders are counted in more items than these.
     """
 
     finds_matches = True
 
-    def __init__(self, member: WordMember, segments: Sequence[WordSegment]):
+    def __init__(
+        self,
+        member: WordMember,
+        segments: Sequence[WordSegment],
+        counts: LiveCounts | None = None,
+        lists: SegmentLists | None = None,
+    ):
         self.analyzer, self.words = member.analyzer, member.words
-        self.lists, self.counts = SegmentLists(segments), member.counts(segments)
+        self.lists = SegmentLists(segments) if lists is None else lists
+        self.counts = member.counts(segments) if counts is None else counts
         means, length_norms = self.counts.means, self._length_norms(member)
         # One call for the pairs of all segments: there may be dozens of small ones.
         pairs = [(segment.arrays["pair_lengths"], segment.arrays["pair_languages"]) for segment in segments]

@@ -23,7 +23,7 @@ from vizsla.io.records import LineSource
 def read_items(path: str | Path, *, fields: Fields = ITEM_FIELDS, how: Reading = STRICT_READING) -> LineSource[Item]:
     """Return the items of a JSONL file, plain or gzipped."""
     return LineSource(
-        LineFile(path, encoding=how.encoding), lambda line: item_from(_object(line), line, fields), how=how
+        LineFile(path, encoding=how.encoding), lambda line: item_from(json_object(line), line, fields), how=how
     )
 
 
@@ -32,7 +32,7 @@ def read_queries(
 ) -> LineSource[Query]:
     """Return the queries of a JSONL file, plain or gzipped."""
     return LineSource(
-        LineFile(path, encoding=how.encoding), lambda line: query_from(_object(line), line, fields), how=how
+        LineFile(path, encoding=how.encoding), lambda line: query_from(json_object(line), line, fields), how=how
     )
 
 
@@ -60,7 +60,8 @@ def _line(record: dict[str, Any], metadata: Mapping[str, Any]) -> bytes:
         ) from None
 
 
-def _object(line: Line) -> dict[str, Any]:
+def json_object(line: Line) -> dict[str, Any]:
+    """Return the object that a line holds; anything else raises DataError."""
     try:
         value = _decoded(line.text)
     except (ValueError, RecursionError) as error:

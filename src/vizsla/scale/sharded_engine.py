@@ -1,0 +1,507 @@
+"""ShardedEngine: a live collection over several engines, which answers as one engine would, bit for bit."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+
+import numpy as np
+
+from vizsla.artifacts import strict_json
+from vizsla.base.queries import Queries
+from vizsla.base.recipe import Recipe
+from vizsla.core.candidates import Candidates, Stats
+from vizsla.core.catalog import Item
+from vizsla.core.strings import Strings
+from vizsla.core.validation import as_path
+from vizsla.data.conditions import Condition
+from vizsla.engine.changes import rows_of
+from vizsla.engine.definitions import member_class
+from vizsla.engine.engine import Engine
+from vizsla.engine.lexical_member import Bm25Member
+from vizsla.engine.segments import FLUSH_ROWS
+from vizsla.engine.vector_member import VectorMember
+from vizsla.errors import EngineError, FormatError, InputError, WorkerLostError, check_positive
+from vizsla.io.atomic import writing
+from vizsla.scale.local import LocalPlacement
+from vizsla.scale.rendezvous import routed, shard_of
+from vizsla.scale.shard import NOWHERE, EngineShard, ShardHits, SharedWords, TermFacts, WordFacts
+
+if TYPE_CHECKING:
+    from vizsla.base.placement import Placement, Resident
+    from vizsla.typing import Float64Array, Int64Array
+
+RECORD = "shards.json"
+ATTEMPTS = 8
+"""How often a search begins anew because a shard has changed meanwhile; then it asks about the moment it has seen."""
+RESTART_S = 60.0
+"""How long a call waits for a shard to be started again."""
+PAUSE_S = 0.05
+MOST_TEXTS = 10_000
+"""Queries whose words are remembered until the next write."""
+ROWS_PER_READ = 1_000
+
+
+class ShardedAnswer(NamedTuple):
+    """What the shards found that answered in time.
+
+    Attributes
+    ----------
+    candidates : Candidates
+        The best items, as one engine would rank them.
+    coverage : float
+        The share of the items that were searched.
+    partial : bool
+        Whether a shard is missing.
+    """
+
+    candidates: Candidates
+    coverage: float
+    partial: bool
+
+    @property
+    def ids(self) -> list[list[str]]:
+        """The ids for each query."""
+        return self.candidates.ids
+
+
+class _Facts:
+    """What all shards know of words at one moment of each."""
+
+    def __init__(self, found: Sequence[WordFacts | None]):
+        self.moments = tuple(-1 if each is None else each.moment for each in found)
+        self.sizes = [0 if each is None else each.size for each in found]
+        documents = [each.documents for each in found if each is not None and each.documents is not None]
+        lengths = [each.length for each in found if each is not None and each.length is not None]
+        self.documents: Int64Array | None = np.sum(documents, axis=0) if documents else None
+        self.length: Float64Array | None = np.sum(lengths, axis=0) if lengths else None
+        self.terms: TermFacts = {}
+        self.names: dict[str, tuple[str, ...]] = {}
+        self.add(found)
+
+    def add(self, found: Sequence[WordFacts | None]) -> None:
+        """Merge what each shard knows of more words: holders are added up, and the first place counts."""
+        names: dict[str, dict[str, None]] = {}
+        new: TermFacts = {}
+        for each in found:
+            if each is None:
+                continue
+            for text, asked in each.names.items():
+                names.setdefault(text, {}).update(dict.fromkeys(asked))
+            for name, (holders, order) in each.terms.items():
+                count, first = new.get(name, (0, NOWHERE))
+                new[name] = count + holders, min(first, order)
+        self.terms.update(new)
+        self.names.update({text: tuple(asked) for text, asked in names.items()})
+
+    def of(self, texts: Sequence[str]) -> SharedWords | None:
+        if self.documents is None or self.length is None:
+            return None
+        asked = {name: self.terms[name] for text in texts for name in self.names[text]}
+        return SharedWords(self.moments, self.documents, self.length, asked)
+
+
+class ShardedEngine:
+    """Several engines, each over its own folder in a thread or an actor, searched and written to as one.
+
+    An item belongs to the shard that `shard_of` its id says. Row numbers are given here, for all shards, so that ties
+    are in the order of one engine that was given the same writes; words weigh what all shards together say. A write is
+    acknowledged when each of its shards has stored it; it is whole or absent in each shard by itself. One process
+    writes at a time; any number may search.
+
+    Parameters
+    ----------
+    folders : sequence of Path
+        The shards' folders, in order.
+    on : Placement, optional
+        Where shards live; threads of this process unless given.
+    bindings : mapping, optional
+        Live objects that recipes name.
+    memory_mb : float, optional
+        What a shard takes at most, for the placement of actors.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> engine = ShardedEngine.create(f"{folder.name}/fruit", 2, members={"words": Recipe.of("bm25")})
+    >>> engine.upsert({"f": "a green fig", "p": "a green pear", "a": "an apple"})
+    3
+    >>> engine.search("green").ids, engine.delete(["f"]), engine.count()
+    ([['f', 'p']], 1, 2)
+    >>> engine.close(); folder.cleanup()
+    """
+
+    def __init__(
+        self,
+        folders: Sequence[Path],
+        *,
+        on: Placement | None = None,
+        bindings: Mapping[str, Any] | None = None,
+        memory_mb: float | None = None,
+    ):
+        self.folders = list(folders)
+        self._own = on is None
+        self._on = LocalPlacement(len(self.folders)) if on is None else on
+        self._lock = threading.Lock()
+        self._facts: dict[str, _Facts] = {}
+        given = dict(bindings or {})
+        self._shards: list[Resident] = [
+            self._on.start(EngineShard, str(folder), given, memory_mb=memory_mb) for folder in self.folders
+        ]
+        self._last: int | None = None
+        self._sizes = [0] * len(self._shards)
+
+    @classmethod
+    def create(
+        cls,
+        path: str | Path,
+        shards: int | Sequence[str | Path],
+        *,
+        members: Mapping[str, Recipe],
+        default: str | None = None,
+        on: Placement | None = None,
+        flush_rows: int = FLUSH_ROWS,
+        bindings: Mapping[str, Any] | None = None,
+        memory_mb: float | None = None,
+        **options: Any,
+    ) -> Self:
+        """Make a collection in a new folder.
+
+        Parameters
+        ----------
+        path : path
+            The folder, with a record of the shards.
+        shards : int or sequence of paths
+            How many shards, in folders below `path`; or their folders, such as on disks of their own.
+        members : mapping of str to Recipe
+            What searches the items: bm25, and dense over a flat index.
+        default : str, optional
+            The member that answers unless another is named; the last one unless given.
+        on : Placement, optional
+            Where shards live.
+        flush_rows : int
+            How many new items a shard keeps in memory.
+        bindings : mapping, optional
+            Live objects that recipes name.
+        memory_mb : float, optional
+            What a shard takes at most.
+        **options
+            Of `Engine.create`: metadata, durability.
+        """
+        folder = as_path(path)
+        _check_members(members)
+        count = check_positive("shards", shards) if isinstance(shards, int) else len(shards)
+        named = [f"shard-{number:03d}" for number in range(count)] if isinstance(shards, int) else [*map(str, shards)]
+        if not named:
+            raise InputError("`shards` must be a number above 0, or folders. Got none.")
+        if (folder / RECORD).exists():
+            raise InputError(f"`path` must be new. Got {folder}: use `ShardedEngine.open`, or another path.")
+        folder.mkdir(parents=True, exist_ok=True)
+        for name in named:
+            # Numbers of rows have gaps in a shard, which a flush counts as rows.
+            made = Engine.create(
+                folder / name, members=members, default=default, flush_rows=flush_rows * count, bindings=bindings,
+                maintenance="manual", **options,
+            )  # fmt: skip
+            made.close()
+        chosen = default if default is not None else list(members)[-1]
+        record = {"layout": 1, "shards": named, "default": chosen}
+        record["members"] = {name: recipe.to_dict() for name, recipe in members.items()}
+        with writing(folder / RECORD) as out:
+            out.write(json.dumps(record, indent=1).encode())
+        return cls.open(folder, on=on, bindings=bindings, memory_mb=memory_mb)
+
+    @classmethod
+    def open(cls, path: str | Path, **options: Any) -> Self:
+        """Open a collection; see the class for the options."""
+        folder = as_path(path)
+        return cls([folder / name for name in _record(folder)["shards"]], **options)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"ShardedEngine({len(self._shards)} shards)"
+
+    def close(self) -> None:
+        """End the shards; all that was acknowledged is on their disks."""
+        for shard in self._shards:
+            shard.stop()
+        if self._own:
+            self._on.close()
+
+    def search(
+        self,
+        query: str | Sequence[str],
+        k: int = 10,
+        *,
+        where: Condition | Sequence[str] | None = None,
+        using: str = "",
+        deadline_s: float | None = None,
+    ) -> ShardedAnswer:
+        """Return the best `k` items per query, of the shards that answer in time.
+
+        Parameters
+        ----------
+        query : str or sequence of str
+            One query, or many.
+        k : int
+            How many items at most.
+        where : Condition or ids, optional
+            Only these items are found.
+        using : str
+            The member that answers; the default one unless given.
+        deadline_s : float, optional
+            Shards that have not answered by then are left out, and the answer is `partial`. Without it all are waited
+            for, also while one is started again.
+        """
+        texts, k = Queries.of(query).texts, check_positive("k", k)
+        end = None if deadline_s is None else time.monotonic() + deadline_s
+        for attempt in range(ATTEMPTS + 1):
+            facts = self._known(texts, using, end)
+            shared, last = facts.of(texts), attempt == ATTEMPTS
+            calls = [(texts, k, where, using, moment, shared, last) for moment in facts.moments]
+            found: list[ShardHits | None] = self._all("search", calls, end, left_out=[m < 0 for m in facts.moments])
+            if not any(each is not None and each.rows is None for each in found):
+                return self._merged(found, facts, len(texts), k)
+            self._forget(using, facts)
+        raise EngineError("A shard must keep the moment that was asked about. Got others at every attempt: try again.")
+
+    def upsert(self, items: Any) -> int:
+        """Store items, in place of those that have the same ids; return how many, when all shards have them."""
+        return self._put(items, new=False)
+
+    def add(self, items: Any) -> int:
+        """Store items; an id that is there already raises, and nothing is stored."""
+        return self._put(items, new=True)
+
+    def _put(self, items: Any, *, new: bool) -> int:
+        rows = [Item(row.id, row.text, row.title, row.fields) for row in rows_of(items)]
+        with self._writing():
+            if new:
+                self._check_new([row.id for row in rows])
+            first = self._last_number() + 1
+            self._last = first + len(rows) - 1  # also if it fails: a number is never given twice
+            parts = routed(((row.id, (row, first + at)) for at, row in enumerate(rows)), len(self._shards))
+            calls = [([row for row, _ in part], [number for _, number in part]) for part in parts]
+            return self._sum("upsert", calls)
+
+    def delete(self, ids: str | Iterable[str]) -> int:
+        """Delete items; ids that are none are left out. Return how many there were."""
+        listed = [ids] if isinstance(ids, str) else list(ids)
+        with self._writing():
+            return self._sum("delete", [(part,) for part in routed(((id, id) for id in listed), len(self._shards))])
+
+    def click(self, query: str, item: str, weight: float = 1.0, time: float | None = None) -> int:
+        """Note that the item was chosen for the query; after a crash of its shard it may be noted twice."""
+        with self._writing():
+            calls = routed([(item, (query, item, weight, time))], len(self._shards))
+            return self._sum("clicks", [(part,) for part in calls])
+
+    def update_metadata(self, changes: Mapping[str, Mapping[str, Any]]) -> int:
+        """Change fields of items by id; None removes a field."""
+        with self._writing():
+            parts = routed(((id, (id, dict(fields))) for id, fields in changes.items()), len(self._shards))
+            return self._sum("update_metadata", [(dict(part),) for part in parts])
+
+    def get(self, id: str) -> Item | None:
+        """Return an item by its id; None where there is none."""
+        found: Item | None = self._one(shard_of(id, len(self._shards)), "get", id)
+        return found
+
+    def count(self) -> int:
+        """Return how many items there are."""
+        return sum(self._all("size", [()] * len(self._shards), None))
+
+    def maintain(self) -> None:
+        """Flush, and merge segments where that is due, in all shards."""
+        self._all("maintain", [()] * len(self._shards), None)
+        self._facts.clear()
+
+    def backup(self, path: str | Path) -> Path:
+        """Copy every shard to a new folder; a copy of a shard is an engine, with which a lost one is replaced."""
+        folder = as_path(path)
+        folder.mkdir(parents=True)
+        calls = [(str(folder / f"shard-{number:03d}"),) for number in range(len(self._shards))]
+        with self._lock:
+            self._all("backup", calls, None)
+        return folder
+
+    def _known(self, texts: Sequence[str], using: str, end: float | None) -> _Facts:
+        """Return what all shards know of the words of these queries; asked once until the next write."""
+        facts = self._facts.get(using)
+        if facts is not None and -1 not in facts.moments:
+            missing = [text for text in texts if text not in facts.names]
+            if not missing:
+                return facts
+            found = self._all("look", [(missing, using)] * len(self._shards), end)
+            same = all(each is None or each.moment == m for each, m in zip(found, facts.moments, strict=True))
+            if same and None not in found and len(facts.names) < MOST_TEXTS:
+                facts.add(found)
+                return facts
+        facts = _Facts(self._all("look", [(list(texts), using)] * len(self._shards), end))
+        self._sizes = [size or known for size, known in zip(facts.sizes, self._sizes, strict=True)]
+        self._facts[using] = facts
+        return facts
+
+    def _forget(self, using: str, facts: _Facts) -> None:
+        if self._facts.get(using) is facts:
+            del self._facts[using]
+
+    def _merged(self, found: Sequence[ShardHits | None], facts: _Facts, queries: int, k: int) -> ShardedAnswer:
+        """Return the best of all shards; equal scores are in the order of the row numbers."""
+        answered = [each for each in found if each is not None and each.rows is not None]
+        whole = sum(self._sizes)
+        searched = sum(size for size, each in zip(facts.sizes, found, strict=True) if each is not None)
+        rows = []
+        for query in range(queries):
+            hits = [hit for each in answered for hit in zip(*(each.rows or [])[query], strict=True)]
+            rows.append(sorted(hits, key=lambda hit: (-hit[1], hit[2]))[:k])
+        numbered = sorted({(number, id) for row in rows for id, _, number in row})
+        places = {number: place for place, (number, _) in enumerate(numbered)}
+        items = np.array([places[number] for row in rows for _, _, number in row], np.int32)
+        scores = np.array([score for row in rows for _, score, _ in row], np.float32)
+        offsets = np.cumsum([0, *map(len, rows)]).astype(np.int64)
+        stats = Stats(exact=all(each.exact for each in answered) and len(answered) == len(found))
+        catalog = Strings.of([id for _, id in numbered])
+        candidates = Candidates.unchecked(offsets, items, scores, catalog, stats)
+        return ShardedAnswer(candidates, searched / whole if whole else 1.0, len(answered) < len(found))
+
+    def _writing(self) -> Any:
+        return self._lock
+
+    def _last_number(self) -> int:
+        if self._last is None:
+            self._last = max(self._all("last_number", [()] * len(self._shards), None))
+        return self._last
+
+    def _check_new(self, ids: Sequence[str]) -> None:
+        parts = routed(((id, id) for id in ids), len(self._shards))
+        taken = [id for found in self._all("known", [(part,) for part in parts], None) for id in found]
+        if taken:
+            raise InputError(f"Every id must be new. Got {taken[0]!r}, which is an item: use `upsert` to replace it.")
+
+    def _sum(self, method: str, calls: Sequence[tuple[Any, ...]]) -> int:
+        """Call the shards that have something to do, and add up what they return."""
+        idle = [not call[0] for call in calls]
+        try:
+            return sum(each or 0 for each in self._all(method, calls, None, left_out=idle))
+        finally:
+            self._facts.clear()
+
+    def _one(self, shard: int, method: str, *arguments: Any) -> Any:
+        idle = [number != shard for number in range(len(self._shards))]
+        return self._all(method, [arguments] * len(self._shards), None, left_out=idle)[shard]
+
+    def _all(
+        self, method: str, calls: Sequence[tuple[Any, ...]], end: float | None, *, left_out: Sequence[bool] = ()
+    ) -> list[Any]:
+        """Call a method of all shards at the same time; return None for those that do not answer by `end`.
+
+        A shard whose worker was lost is started again by its placement, and called again: every method may be
+        repeated. Without an end that is waited for.
+        """
+        skipped = list(left_out) or [False] * len(self._shards)
+        answers: list[Any] = [None] * len(self._shards)
+        waiting = {at: shard.call(method, *calls[at]) for at, shard in enumerate(self._shards) if not skipped[at]}
+        patience = time.monotonic() + RESTART_S
+        while waiting:
+            left = None if end is None else max(0.0, end - time.monotonic())
+            places = list(waiting)
+            done = self._shards[places[0]].wait([waiting[at] for at in places], left)
+            again = {}
+            for at, finished in zip(places, done, strict=True):
+                if not finished:
+                    continue
+                try:
+                    answers[at] = self._shards[at].result(waiting[at])
+                except WorkerLostError:
+                    now = time.monotonic()
+                    if now > (patience if end is None else end):
+                        if end is None:
+                            raise
+                        continue
+                    again[at] = calls[at]
+            if again:
+                time.sleep(PAUSE_S)
+            waiting = {at: self._shards[at].call(method, *call) for at, call in again.items()}
+        return answers
+
+
+def reshard(path: str | Path, into: str | Path, shards: int | Sequence[str | Path], **options: Any) -> int:
+    """Copy a collection into a new one with another number of shards; row numbers, and so ties, stay. Return its size.
+
+    Parameters
+    ----------
+    path : path
+        The collection, which no process writes to meanwhile.
+    into : path
+        The new one.
+    shards : int or sequence of paths
+        How many shards, or their folders.
+    **options
+        Of `ShardedEngine.create`.
+    """
+    record = _record(as_path(path))
+    members = {name: Recipe.from_dict(recipe) for name, recipe in record["members"].items()}
+    bindings = options.get("bindings")
+    with (
+        ShardedEngine.open(path, bindings=bindings) as old,
+        ShardedEngine.create(into, shards, members=members, default=record["default"], **options) as new,
+    ):
+        after = [0] * len(old._shards)
+        while True:
+            read = old._all("rows", [(number, ROWS_PER_READ) for number in after], None)
+            # A shard that has more rows ends at its last one: no number below it may be stored later.
+            bound = min((rows[-1][0] for rows in read if len(rows) == ROWS_PER_READ), default=None)
+            batch = sorted(row for rows in read for row in rows if bound is None or row[0] <= bound)
+            if not batch:
+                break
+            after = [
+                max([last, *(n for n, _ in rows if bound is None or n <= bound)])
+                for last, rows in zip(after, read, strict=True)
+            ]
+            parts = routed(((item.id, (n, item)) for n, item in batch), len(new._shards))
+            new._sum("upsert", [([item for _, item in part], [n for n, _ in part]) for part in parts])
+        clicks = [click for found in old._all("all_clicks", [()] * len(old._shards), None) for click in found]
+        new._sum("clicks", [(part,) for part in routed(((click[1], click) for click in clicks), len(new._shards))])
+        return new.count()
+
+
+def _record(folder: Path) -> dict[str, Any]:
+    """Read the record of a collection."""
+    try:
+        record = strict_json.parse((folder / RECORD).read_bytes())
+    except FileNotFoundError:
+        raise InputError(
+            f"`path` must be a collection of shards. Got {folder}, which has no {RECORD}: use `ShardedEngine.create`."
+        ) from None
+    except ValueError as error:
+        raise FormatError(f"{folder / RECORD}: not a sound record ({error!s:.100}). Restore a backup.") from error
+    named = record.get("shards") if isinstance(record, dict) else None
+    if not isinstance(named, list) or not named or not all(isinstance(name, str) for name in named):
+        raise FormatError(f"{folder / RECORD}: must list the shards. Restore a backup.")
+    return dict(record)
+
+
+def _check_members(members: Mapping[str, Recipe]) -> None:
+    if not members:
+        raise InputError("`members` must be at least one. Got none.")
+    for name, recipe in members.items():
+        if not isinstance(recipe, Recipe):
+            raise InputError(f"`members` must be recipes. Got {type(recipe).__name__} for {name!r}.")
+        kind = member_class(recipe, {})
+        flat = kind is VectorMember and recipe.kind == "dense" and recipe.settings.get("index", "flat") == "flat"
+        if kind is not Bm25Member and not flat:
+            raise InputError(
+                f"Members of shards must score an item by itself: bm25, and dense over a flat index. Got {recipe!r} "
+                f"for {name!r}."
+            )
