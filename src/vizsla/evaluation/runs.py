@@ -143,7 +143,7 @@ def rows_of(run: Candidates, queries: JudgedQueries, depth: int) -> list[list[st
 
 
 def system_name(system: System) -> str:
-    """Return what a system is called when nobody names it.
+    """Return a system's name when none is given.
 
     Examples
     --------

@@ -117,7 +117,7 @@ def spherical_means(
         How many clusters; fewer items become a cluster each.
     rounds : int
         The most rounds; it stops when no item moves.
-    random : Generator
+    random : numpy generator
         Draws where the means begin.
     """
     if len(items) <= count:
