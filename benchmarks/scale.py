@@ -196,7 +196,10 @@ def kills(count: int) -> list[Row]:
             killing.kill()
             wrong += number % 10 == 9 and killing.differs()
             if number % 10 == 9:
-                print(f"{number + 1} kills, {killing.writes} acknowledged writes", flush=True)
+                lost = len(killing.lost())
+                print(
+                    f"{number + 1} kills, {killing.writes} acknowledged writes: {lost} lost, {wrong} wrong", flush=True
+                )
         lost, wrong = len(killing.lost()), wrong + killing.differs()
         killing.close()
     writes = f"{count} kills of shard actors, {killing.writes} acknowledged writes"
