@@ -22,6 +22,14 @@ def test_three_forms_of_where_agree():
         assert Filter.of(where, ITEMS).mask.tolist() == mask.tolist()
 
 
+@pytest.mark.parametrize("known", [[], ["a"], ["b"], ["a", "b"], ["c", "b"]])
+def test_ids_that_no_item_has_allow_nothing(known):
+    for ids in ([*known, "x"], ["x", *known], [*known, "x", "", "aa", "x"]):
+        assert Filter.of(ids, ITEMS, unknown="ignore").mask.tolist() == [item in known for item in ITEMS]
+        with pytest.raises(InputError, match="`where` must name known items. Got 'x'"):
+            Filter.of(ids, ITEMS)
+
+
 def test_a_filter_serves_the_catalog_that_it_was_prepared_for():
     prepared = Filter.of(["b"], ITEMS)
     assert Filter.of(prepared, Strings.of(["a", "b", "c"])) is prepared

@@ -5,7 +5,9 @@ from __future__ import annotations
 import csv
 import gzip
 import io
+import tempfile
 import warnings
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, example, given, settings
@@ -16,8 +18,9 @@ from vizsla.core.validation import DatasetWarning
 from vizsla.data.dataset import Dataset
 from vizsla.errors import DataError, InputError
 from vizsla.io import files, tables
-from vizsla.io.files import Line
-from vizsla.io.tables import CsvRows
+from vizsla.io.bad_lines import Reading
+from vizsla.io.files import Line, LineFile
+from vizsla.io.tables import CsvRows, TableSource, item_maker
 
 HEAD = "sku,title,description,price,brand\n"
 
@@ -32,6 +35,14 @@ def test_columns_are_told_by_their_names_and_said(put: Put) -> None:
     assert (item.id, item.title, item.text) == ("1", "Fig", "A small, sweet fig")
     assert item.metadata == {"price": "3.50", "brand": "Ace"}
     assert dataset.mapping.endswith("items.csv: id sku; text title + description; metadata price, brand")
+
+
+@pytest.mark.parametrize(("columns", "end"), [(40, "c39"), (41, "c39, and 1 more"), (5000, "c39, and 4,960 more")])
+def test_of_many_columns_the_first_are_named(put: Put, columns: int, end: str) -> None:
+    names = ",".join(f"c{number}" for number in range(columns))
+    dataset = opened(put, f"id,text,{names}\n1,fig{',' * columns}\n")
+    assert "items.csv: id id; text text; metadata c0, c1, " in dataset.mapping
+    assert dataset.mapping.endswith(f", {end}")
 
 
 def test_columns_can_be_named(put: Put) -> None:
@@ -250,3 +261,31 @@ def test_lines_of_an_open_quote_are_looked_at_once(put: Put, monkeypatch: pytest
     items = list(Dataset.open(put("items.csv", text.encode())).items)
     assert items[0].text == "\r\n".join(['a "fig" tree'] * 3000 + ["end"]) and items[1].text == 'a "b"'
     assert sum(seen) <= 4 * len(text), "once for every reading of the file"
+
+
+LINES = {
+    "good": '{at},"a fig"\n',
+    "plain": "{at},a fig\n",
+    "long": '{at},"a\nfig"\n',
+    "nameless": ',"a fig"\n',
+    "ragged": "{at},a,fig\n",
+    "blank": "\n",
+}
+
+
+@given(st.lists(st.sampled_from(list(LINES)), min_size=1, max_size=30), st.integers(1, 200))
+def test_a_record_is_found_in_its_place_whatever_was_left_out(kinds, block_bytes) -> None:
+    kinds = ["good", *kinds]
+    texts = [LINES[kind].format(at=at) for at, kind in enumerate(kinds)]
+    with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(files, "BLOCK_BYTES", block_bytes)
+        path = Path(folder) / "items.csv"
+        path.write_text("id,text\n" + "".join(texts))
+        source = TableSource(LineFile(path), item_maker, how=Reading(on_error="skip"))
+        found = list(source)
+        kept = ("good", "plain", "long")
+        assert [item.id for item in found] == [str(at) for at, kind in enumerate(kinds) if kind in kept]
+        for number, item in enumerate(found):
+            before = texts[: int(item.id)]
+            assert source.place(number).number == 2 + "".join(before).count("\n")
+            assert source.pick(number) == item

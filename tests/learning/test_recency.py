@@ -29,6 +29,21 @@ def log(days: int = 40) -> list[tuple[str, str, float, str]]:
     return rows + [(f"else {day}", "other", 1.0, str(day * SECONDS_PER_DAY)) for day in range(days)]
 
 
+@pytest.mark.parametrize("half_life", [1.0, 0.5, 3.0])
+def test_a_click_counts_up_to_ten_half_lives_ago_and_no_longer(half_life) -> None:
+    """In halves down to 1/1024, the least that a log can hold."""
+    days = [0.0, 1.0, 9.0, 9.999, 10.0, 10.001, 11.0, 40.0]
+    rows = [(f"q{n}", "old", 1.0, -day * half_life * SECONDS_PER_DAY) for n, day in enumerate(days)]
+    kept = {query: weight for query, _, weight in decayed(rows, half_life)}
+    assert kept == pytest.approx({f"q{n}": 0.5**day for n, day in enumerate(days) if day <= 10.0}, rel=1e-6)
+    now = 100 * SECONDS_PER_DAY
+    timed = [(query, item, weight, now + time) for query, item, weight, time in rows]
+    dataset = vizsla.Dataset.of(ITEMS, clicks=timed)
+    left = decayed(dataset, half_life)
+    weights = np.asarray(left.clicks.sum(axis=1)).ravel().tolist()
+    assert {query.text for query, weight in zip(left.queries, weights, strict=True) if weight} == kept.keys()
+
+
 @given(st.datetimes(datetime(1990, 1, 1), datetime(2037, 1, 1)), st.sampled_from("T "), st.sampled_from(["Z", ""]))
 def test_times_are_what_datetime_reads(moment, middle, zone) -> None:
     moment = moment.replace(microsecond=0)

@@ -474,3 +474,21 @@ def test_of_several_requests_at_a_time_the_first_that_were_answered_are_kept(ser
     found = budget.score(["fig", "tree"], WANTED)
     assert found.to_dict() == {"0": {"c": 13.0, "b": 8.0, "a": 3.0}, "1": {"c": 13.0}}
     assert found.stats.model_calls == budget.spent == len(service.asked)
+
+
+@pytest.mark.parametrize("failing", [{0}, {2}, {0, 3}, {1, 2}, {2, 3}, {0, 1, 2, 3}])
+def test_of_calls_that_fail_together_the_first_counts(failing):
+    """All are under way before any of them ends, so that several may fail."""
+    begun = Barrier(4)
+
+    def act(number: int) -> int:
+        begun.wait(PATIENT["timeout_s"])
+        if number in failing:
+            raise ValueError(number)
+        return number
+
+    with pytest.raises(json_service.PartlyAnswered) as failure:
+        json_service.call_all(act, range(4), 4)
+    first = min(failing)
+    told = failure.value
+    assert (told.cause.args, told.answered, told.begun) == ((first,), list(range(first)), 4)

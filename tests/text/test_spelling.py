@@ -96,6 +96,26 @@ def test_joined_and_split_words_are_found():
     assert suggestion("browser", corrections(["browser"], words)) is None
 
 
+def test_two_words_are_corrected_one_by_one_unless_they_are_one_that_is_known():
+    rng = random.Random(11)
+    typed = some_words("ab", 60, 6, seed=12)
+    counts = {word: rng.choice([1, 500]) for word in typed[::2]}
+    pairs = [(one, other) for one in typed for other in typed]
+    counts |= {one + other: 3 for one, other in rng.sample(pairs, 300) if one + other not in typed}
+    words, known, one_word = dictionary(**counts), 0, 0
+    for one, other in pairs:
+        alone = [*corrections([one], words), *corrections([other], words)]
+        joined, *rest = [*corrections([one, other], words), None]
+        if one + other not in counts or len(one + other) < 5:
+            assert [joined, *rest][:-1] == alone
+            continue
+        unknown = not (one in counts and other in counts)
+        assert joined == (f"{one} {other}", one + other, 1.4 if unknown else 0.7, 0, unknown)
+        assert rest[:-1] == ([] if unknown else alone)
+        one_word, known = one_word + unknown, known + (not unknown and bool(alone))
+    assert one_word > 20 and known > 10
+
+
 def test_a_word_is_never_split_into_two_stop_words():
     words = dictionary(so=90, no=90, the=90, fig=4, been=9, have=9)
     stop_words = {"so", "no", "the", "been", "have"}

@@ -276,6 +276,8 @@ class _Lines(Iterator[Line]):
 
 
 SEPARATORS = (",", ";", "\t", "|")
+MAX_NAMED_COLUMNS = 40
+"""Columns of metadata that are named when a table is opened."""
 
 
 class TableHead(NamedTuple):
@@ -305,7 +307,9 @@ class TableHead(NamedTuple):
         texts = ([] if self.title is None else [self.title]) + list(self.text)
         said = [f"id {self.names[self.id]}", f"text {' + '.join(self.names[at] for at in texts)}"]
         if self.meta:
-            said.append(f"metadata {', '.join(self.names[at] for at in self.meta)}")
+            named = [self.names[at] for at in self.meta[:MAX_NAMED_COLUMNS]]
+            more = [f"and {len(self.meta) - len(named):,} more"] * (len(self.meta) > len(named))
+            said.append(f"metadata {', '.join([*named, *more])}")
         return "; ".join(said)
 
 
