@@ -82,7 +82,12 @@ class ShardedBackend(Backend):
 
     def answer(self, texts: list[str], asked: SearchRequest) -> list[dict[str, Any]]:
         """Return one answer per query; facets and what else needs all matches are refused."""
-        wanted = {"facets": asked.facets, "sort": asked.sort, "group": asked.group, "explain": asked.explain}
+        wanted: dict[str, Any] = {
+            "facets": asked.facets,
+            "sort": asked.sort,
+            "group": asked.group,
+            "explain": asked.explain,
+        }
         wanted |= {"highlights": asked.highlights, "min_confidence": asked.min_confidence}
         if given := [name for name, value in wanted.items() if value]:
             raise _refused(f"`{given[0]}`")
