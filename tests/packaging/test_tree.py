@@ -64,6 +64,7 @@ OWN = {
     "serve/rerank_routes.py": "routes, which the application joins",
     "serve/sharded_backend.py": "a collection of shards, apart from engines and artifacts",
     "serve/search_routes.py": "routes, which the application joins",
+    "serve/slow_clients.py": "the protocol that uvicorn imports by name, and bounds on bodies",
 }
 """Modules that only one other module of their folder imports, with the reason."""
 
