@@ -224,6 +224,14 @@ class EngineShard:
         """Return an item."""
         return self._engine.get(id)
 
+    def items(self, ids: Sequence[str]) -> list[Item]:
+        """Return those of these items that there are."""
+        return [item for id in ids if (item := self._engine.get(id)) is not None]
+
+    def delete_where(self, where: Condition) -> int:
+        """Delete the items that fulfill a condition."""
+        return self._engine.delete(where=where)
+
     def last_number(self) -> int:
         """Return the largest row number that was given."""
         return administration.read(self._engine._follower, administration.last_item)
