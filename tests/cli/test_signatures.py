@@ -11,7 +11,9 @@ import pytest
 
 from tests.cli.test_options_arrive import verbs
 from vizsla import bm25, compare, open_dataset, pefa, residual_cur, tfidf
+from vizsla.autopilot.diagnose import diagnose
 from vizsla.autopilot.learn import learn
+from vizsla.autopilot.relearn import relearn
 from vizsla.cli.signatures import SignatureOptions
 from vizsla.data.dataset import Dataset
 from vizsla.encoders.lsa import LsaEncoder
@@ -58,6 +60,8 @@ MIRRORED = {
     "train cross-encoder": [train_cross_encoder, CrossEncoderSettings],
     "train jpq": [train_jpq, PqIndex.build, JpqSettings, QueryModel],
     "learn": [learn],
+    "engine learn": [relearn],
+    "diagnose": [diagnose],
     "adapt pefa": [pefa],
     "adapt pefa-xs": [pefa_xs],
     "adapt pefa-max": [pefa_max],

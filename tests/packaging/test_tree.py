@@ -3,6 +3,7 @@
 import ast
 import re
 from collections import Counter, defaultdict
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -121,12 +122,18 @@ def test_every_exception_is_of_a_module_that_exists():
     assert sorted((SHORT.keys() | OWN.keys()) - {inner(path) for path in MODULES}) == []
 
 
+@cache
+def parsed(path):
+    """The syntax tree of a module, which several rules look at."""
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
 def importers():
     """Which modules import each module."""
     modules = {".".join(["vizsla", *path.relative_to(SOURCE).with_suffix("").parts]): path for path in MODULES}
     found = {path: set() for path in MODULES}
     for path in LIBRARY:
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in ast.walk(parsed(path)):
             if isinstance(node, ast.ImportFrom) and node.module:
                 for alias in node.names:
                     used = modules.get(f"{node.module}.{alias.name}") or modules.get(node.module)
@@ -143,10 +150,64 @@ def test_file_names_occur_at_most_twice():
 def test_class_names_are_unique():
     places = defaultdict(set)
     for path in LIBRARY:
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in ast.walk(parsed(path)):
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 places[node.name].add(inner(path))
     assert {each: sorted(paths) for each, paths in places.items() if len(paths) > 1} == {}
+
+
+OTHER_NAMES = {"BERT", "BM25", "CSR", "Ctrl", "Exception", "JSON", "SQLite", "None"}
+"""What types in docstrings may name beside classes, aliases and imported names."""
+TYPED = re.compile(r"^\w[\w, ]* : (.+)$", re.MULTILINE)
+
+
+def test_docstrings_name_types_that_exist():
+    known, documented = set(OTHER_NAMES), []
+    for path in LIBRARY:
+        for node in ast.walk(parsed(path)):
+            if isinstance(node, ast.ClassDef):
+                known.add(node.name)
+            elif isinstance(node, ast.Assign | ast.AnnAssign):
+                targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+                known |= {target.id for target in targets if isinstance(target, ast.Name)}
+            elif isinstance(node, ast.ImportFrom):
+                known |= {alias.asname or alias.name for alias in node.names}
+            if isinstance(node, ast.ClassDef | ast.FunctionDef):
+                documented.append((inner(path), node.name, ast.get_docstring(node) or ""))
+    types = [(path, name, line) for path, name, text in documented for line in TYPED.findall(text)]
+    assert len(types) > 1000
+    lost = [row for row in types if set(re.findall(r"\b[A-Z][a-z]\w+\b", row[2])) - known]
+    assert lost == []
+
+
+PERSONS = re.compile(r"\b(whom|whoever|nobody|somebody)\b", re.IGNORECASE)
+
+
+def test_data_are_things():
+    """Comments and docstrings say "it" and "none" of data."""
+    found = [
+        f"{inner(path)}:{line}: {text.strip()}"
+        for path in LIBRARY
+        for line, text in remarks(path)
+        if PERSONS.search(text)
+    ]
+    assert found == []
+
+
+def remarks(path):
+    """The comments and lines of docstrings of a module, each with its number."""
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        if line.lstrip().startswith("#") or "  # " in line:
+            yield number, line[line.index("#") :]
+    for node in ast.walk(parsed(path)):
+        body = getattr(node, "body", None)
+        for each in body if isinstance(body, list) else ():
+            if (
+                isinstance(each, ast.Expr)
+                and isinstance(each.value, ast.Constant)
+                and isinstance(each.value.value, str)
+            ):
+                yield from enumerate(each.value.value.splitlines(), each.lineno)
 
 
 def test_array_aliases_are_defined_in_typing_only():
@@ -163,15 +224,14 @@ def test_no_path_of_a_developers_machine():
 
 
 def test_every_module_says_what_it_holds():
-    trees = {inner(path): ast.parse(path.read_text(encoding="utf-8")) for path in LIBRARY}
+    trees = {inner(path): parsed(path) for path in LIBRARY}
     assert [path for path, tree in trees.items() if not ast.get_docstring(tree)] == []
 
 
 def test_no_module_does_what_a_library_must_not():
     found = {}
     for path in LIBRARY:
-        tree = ast.parse(path.read_text(encoding="utf-8"))
-        if wrong := list(offenses(tree, prints="cli" in path.parts or "demo" in path.parts)):
+        if wrong := list(offenses(parsed(path), prints="cli" in path.parts or "demo" in path.parts)):
             found[inner(path)] = wrong
     assert found == {}
 

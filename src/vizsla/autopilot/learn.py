@@ -133,22 +133,65 @@ def learn(
     if not dataset.clicks.nnz:
         winner, report = _unjudged(dataset, limits, bindings, seed, threads)
         return _delivered(winner, dataset, target, artifact, {}, bindings, threads, seed, report)
-    rival = rival_of(against, dataset)
-    splits = split_log(dataset, seed=seed)
-    work = None if target is None else target.with_name(target.name + WORK_SUFFIX)
-    if work is not None:
-        work.mkdir(parents=True, exist_ok=True)
-    candidates = proposed(splits.learn, encoder=encoder)
-    with TrialStore(None if work is None else work / "trials.sqlite") as store:
-        race = Race(
-            candidates, splits, limits=limits, store=store, seconds=seconds, digest_of_data=data_digest(dataset),
-            bindings=bindings, seed=seed, threads=threads, watch=watch,
-        )  # fmt: skip
-        found = _Choice(dataset, race, limits, rival, seed, threads).made()
+    work = None if target is None else _work_folder(target)
+    found = choose_search(
+        dataset, split_log(dataset, seed=seed), rival_of(against, dataset), limits=limits, seconds=seconds, work=work,
+        bindings=bindings, seed=seed, threads=threads, watch=watch,
+    )  # fmt: skip
     report = found.report
     report.seconds = perf_counter() - start
     others = found.others if runners_up else {}
     return _delivered(found.winner, dataset, target, artifact, others, bindings, threads, seed, report)
+
+
+def choose_search(
+    dataset: Dataset,
+    splits: LearningSplits,
+    rival: Rival | None,
+    *,
+    limits: Limits,
+    seconds: float,
+    work: Path | None = None,
+    bindings: Mapping[str, Any] | None = None,
+    seed: int = 0,
+    threads: int = 1,
+    watch: Watch | None = None,
+) -> ChosenSearch:
+    """Choose a search by a log, and report on it; what `learn` does before it builds the winner on everything.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        All items and clicks.
+    splits : LearningSplits
+        Its parts.
+    rival : Rival, optional
+        What is used today.
+    limits : Limits
+        What a search may cost.
+    seconds : float
+        How long to search.
+    work : Path, optional
+        The folder where trials are kept.
+    bindings : mapping, optional
+        Live objects by name: "encoder".
+    seed, threads, watch
+        As for `learn`.
+    """
+    given = dict(bindings or {})
+    candidates = proposed(splits.learn, encoder=given.get("encoder"))
+    with TrialStore(None if work is None else work / "trials.sqlite") as store:
+        race = Race(
+            candidates, splits, limits=limits, store=store, seconds=seconds, digest_of_data=data_digest(dataset),
+            bindings=given, seed=seed, threads=threads, watch=watch,
+        )  # fmt: skip
+        return _Choice(dataset, race, limits, rival, seed, threads).made()
+
+
+def _work_folder(target: Path) -> Path:
+    work = target.with_name(target.name + WORK_SUFFIX)
+    work.mkdir(parents=True, exist_ok=True)
+    return work
 
 
 def _unjudged(
@@ -193,7 +236,7 @@ def _finalist_said(one: Finalist, quality: float, equal: bool) -> dict[str, Any]
     }  # fmt: skip
 
 
-class _Found(NamedTuple):
+class ChosenSearch(NamedTuple):
     """What was chosen, why, and the settled candidates beside it."""
 
     winner: Winner
@@ -210,7 +253,7 @@ class _Choice:
         self._splits: LearningSplits = race.splits
         self._notes: list[str] = []
 
-    def made(self) -> _Found:
+    def made(self) -> ChosenSearch:
         """Run the race, fuse, choose and report."""
         trials = self._race.run()
         if self._race.stopped:
@@ -265,7 +308,7 @@ class _Choice:
 
     def _reported(
         self, chosen: Finalist, equal: list[Finalist], finalists: list[Finalist], trials: list[LearningTrial]
-    ) -> _Found:
+    ) -> ChosenSearch:
         """Build the chosen one and its rivals on all clicks before the report split, and open that once."""
         settled = self._settled(trials)
         splits, choose, report = self._splits, self._splits.choose, self._splits.report
@@ -279,7 +322,7 @@ class _Choice:
         winner, kept = chosen.plan, ""
         for plan in plans[1:]:
             gain = report.interval(values[plan.expression] - values[winner.expression])
-            if gain.low > 0:
+            if gain.low > 0 and not of_name[plan.expression].refused:
                 kept = f"{plan.expression} is returned: it reports {gain.mean:.3f} more than what was chosen."
                 winner = plan
         own = values[winner.expression]
@@ -317,7 +360,7 @@ class _Choice:
         needed: dict[str, Candidate] = {}
         for name in others:
             needed |= Winner.of(SearchPlan(name, (name,)), settled).candidates
-        return _Found(Winner.of(winner, settled), made, needed)
+        return ChosenSearch(Winner.of(winner, settled), made, needed)
 
     def _settled(self, trials: list[LearningTrial]) -> dict[str, Candidate]:
         """Return the candidates with the settings that they have chosen for themselves."""
@@ -395,8 +438,7 @@ def _delivered(
 
 
 def _write_beside(target: Path, lock: dict[str, Any], report: LearningReport | None) -> None:
-    work = target.with_name(target.name + WORK_SUFFIX)
-    work.mkdir(parents=True, exist_ok=True)
+    work = _work_folder(target)
     (work / "lock.json").write_text(json.dumps(lock, indent=1) + "\n", encoding="utf-8")
     if report is not None:
         report.to_json(work / "report.json")

@@ -92,6 +92,18 @@ def comparison_page(result: Mapping[str, Any]) -> str:
     return _page("A comparison", f"{len(rows)} systems, charts by {measures[0]}", parts)
 
 
+def gains_page(
+    title: str,
+    subtitle: str,
+    said: str,
+    table: tuple[Sequence[str], Sequence[Sequence[str]]],
+    gains: Sequence[tuple[str, float, float, float]],
+) -> str:
+    """Return a page of gains: a sentence, a chart with intervals, and a table."""
+    chart = gain_chart(gains) if gains else ""
+    return _page(title, subtitle, [_section("", f"<p>{escape(said)}</p>{chart}"), _section("Table", _table(*table))])
+
+
 def page_of_file(path: str | Path) -> str:
     """Return the page of a JSON file: a report of `learn`, or a result of `compare`."""
     try:

@@ -32,6 +32,8 @@ class Rival:
         What is asked; or
     answers : mapping of str to list of str, optional
         The ids that it found, by text.
+    fair : bool
+        Whether the system is known not to have learned from the searches that it is measured on.
     """
 
     def __init__(
@@ -41,8 +43,9 @@ class Rival:
         *,
         system: Retriever | None = None,
         answers: Mapping[str, list[str]] | None = None,
+        fair: bool = False,
     ):
-        self.name, self._dataset, self._system, self._answers = name, dataset, system, answers
+        self.name, self._dataset, self._system, self._answers, self._fair = name, dataset, system, answers, fair
         self.note = ""
 
     def measured(self, searches: Searches) -> tuple[Float64Array, Candidates]:
@@ -50,7 +53,8 @@ class Rival:
         texts = list(dict.fromkeys(searches.texts))
         if self._system is not None:
             lists = self._system(texts, min(DEPTH, len(self._system.items))).ids
-            self.note = f"{self.name} may have learned from the clicks that report; then it looks better than it is."
+            if not self._fair:
+                self.note = f"{self.name} may have learned from the searches that report, and look better than it is."
         else:
             known = self._answers or {}
             lists = [known.get(text, [])[:DEPTH] for text in texts]

@@ -13,9 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from vizsla._internal.terminal import escape_control, printable_json, working
+from vizsla.autopilot.relearn import relearn
 from vizsla.base.page import Page
 from vizsla.base.queries import Queries
 from vizsla.base.recipe import BUILDERS, Recipe
+from vizsla.cli.learn import print_progress
 from vizsla.cli.options import (
     DATA_HELP,
     READING,
@@ -34,6 +36,7 @@ from vizsla.core.candidates import Candidates
 from vizsla.core.display import show_blocks
 from vizsla.core.explanation import Explanation
 from vizsla.data.conditions import Condition, where
+from vizsla.encoders.open import open_encoder
 from vizsla.engine.engine import Engine
 from vizsla.engine.sync import OPTIONS, SyncReport
 from vizsla.errors import DataError, InputError
@@ -334,6 +337,22 @@ def _compact(arguments: argparse.Namespace) -> None:
     _say(f"{arguments.engine}: {_count(arguments)} items in one segment")
 
 
+LEARNING = SignatureOptions(relearn, metavars={"limit": "AMOUNTS", "time": "TIME"}, notes={"limit": "default: none"})
+
+
+def _learn_options(parser: argparse.ArgumentParser) -> None:
+    LEARNING.add_to(parser)
+    parser.add_argument("--encoder", metavar="MODEL", help="a dense encoder to try: a folder or a hub id")
+
+
+def _learn(arguments: argparse.Namespace) -> None:
+    encoder = None if arguments.encoder is None else open_encoder(arguments.encoder)
+    with Engine.open(arguments.engine) as engine:
+        found = relearn(engine, encoder=encoder, watch=print_progress, **LEARNING.given(arguments))
+    found.report.show()
+    _say(found.said)
+
+
 def _rebuild_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("member", metavar="NAME", nargs="?", help="which (default: all that are built whole)")
     parser.add_argument("--threads", type=int, default=1, metavar="N", help="how many to use (default: 1)")
@@ -394,6 +413,7 @@ ACTIONS: dict[str, Action] = {
     "adjust": (_adjust_options, _adjust),
     "sync": (_sync_options, _sync),
     "compact": (_compact_options, _compact),
+    "learn": (_learn_options, _learn),
     "rebuild": (_rebuild_options, _rebuild),
     "snapshot": (_name_options, _snapshot),
     "rollback": (_name_options, _snapshot),

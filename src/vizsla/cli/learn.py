@@ -42,7 +42,7 @@ def run(arguments: argparse.Namespace) -> None:
         encoder=None if arguments.encoder is None else open_encoder(arguments.encoder),
         against=arguments.against,
         replay=arguments.replay,
-        watch=_watch,
+        watch=print_progress,
         **OPTIONS.given(arguments),
     )
     if made.report is not None:
@@ -54,7 +54,8 @@ def run(arguments: argparse.Namespace) -> None:
         made.close()
 
 
-def _watch(progress: Progress) -> None:
+def print_progress(progress: Progress) -> None:
+    """Print a line on standard error."""
     print(escape_control(f"vizsla: {progress}"), file=sys.stderr, flush=True)
 
 

@@ -40,6 +40,7 @@ from vizsla.text.web_syntax import PLAIN
 if TYPE_CHECKING:
     from vizsla.artifacts.reader import ArtifactReader
     from vizsla.artifacts.writer import ArtifactWriter
+    from vizsla.data.dataset import Dataset
     from vizsla.engine.live_completion import LiveCompletions
 
 T = TypeVar("T")
@@ -565,6 +566,15 @@ class Engine(LiveRetriever):
     def get(self, id: str) -> Item | None:
         """Return an item by its id; None where there is none."""
         return administration.read(self._follower, lambda connection: administration.item_of(connection, id))
+
+    def dataset(self) -> Dataset:
+        """Return all live items and their clicks, to build or to choose a member by."""
+        return administration.read(self._follower, administration.dataset_of)
+
+    @property
+    def objects(self) -> dict[str, Any]:
+        """Live objects that members need, such as encoders, by fingerprint."""
+        return {**self._follower.objects, **self._follower.bindings}
 
     def count(self, where: Where | None = None) -> int:
         """Return how many items there are, or how many fulfill a condition."""

@@ -360,11 +360,6 @@ def _tier(rows: int, floor: int) -> int:
     return tier
 
 
-def folder_of(listed: str) -> str:
-    """Return the top folder of a part: what is swept or kept as a whole."""
-    return "/".join(listed.split("/")[:2])
-
-
 def sizes_on_disk(engine: Path, folders: Mapping[str, str]) -> dict[str, int]:
     """Return the bytes of each named folder."""
     return {

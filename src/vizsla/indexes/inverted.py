@@ -33,7 +33,7 @@ class FilteredPostings:
     Under a mask lists are read in full length, and pruning sets in late, for the best items may be forbidden. The
     allowed items' own postings have neither fault, but to copy them all postings are read once, which takes about
     twice as long as searches take to read as many. So they are made when searches under the mask have read as many:
-    whoever asks once pays nothing, and whoever asks on has it back soon. They take at most a quarter of the index's
+    a filter that is used once costs nothing, and repeated use pays off soon. They take at most a quarter of the index's
     postings, and a table of its terms. Either way the answer is the same, bit for bit.
 
     Parameters

@@ -162,7 +162,7 @@ class TokenLearner:
         """Return which share of a step each expansion takes: n / (n + 1), if the pair met at n different items.
 
         A pair that met at one item may tell what a word means, or only what that item is called. The first helps items
-        that nobody clicked, the second harms them. Where a table is learned on, pairs that these clicks lack met once.
+        without clicks, the second harms them. Where a table is learned on, pairs that these clicks lack met once.
         """
         asked = self.queries.with_values(np.ones(len(self.queries.columns), np.float32)).to_scipy()
         met = np.maximum(items_met(asked, self.clicks, self.items, (self.offsets, self.targets)), 1).astype(np.float64)

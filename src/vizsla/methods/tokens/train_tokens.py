@@ -89,8 +89,8 @@ def train_tokens(
     clicks : Dataset or iterable
         A Dataset, or (query text, item id) pairs with or without a weight.
     epochs : int or "auto"
-        How often to go through the clicks. "auto" holds out a tenth of the queries, half of them with items that nobody
-        else clicked, stops when neither kind gains any more, and then learns from all clicks as long. An epoch that
+        How often to go through the clicks. "auto" holds out a tenth of the queries, half of them with items without
+        other clicks, stops when neither kind gains any more, and then learns from all clicks as long. An epoch that
         harms items without clicks beyond noise is not taken; where none helps them, a `ChoiceWarning` says so.
     rate : float
         The step of Adagrad.

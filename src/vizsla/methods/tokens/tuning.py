@@ -100,7 +100,7 @@ def chosen_epochs(base: TokenRetriever, clicked: ClickLog, settings: LearningSet
     """Learn from some of the clicks and measure the others after every epoch: warm and cold queries apart.
 
     The trial of 0 epochs is the table as it was. It is chosen where learning harms cold queries beyond noise, or helps
-    nobody. Where nothing can be held out, the only trial has no query.
+    no query. Where nothing can be held out, the only trial has no query.
     """
     trials = [EpochTrial(base, clicked, held, settings, seed) for held in table_splits(clicked.clicks, seed)]
     if not trials:
