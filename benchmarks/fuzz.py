@@ -20,7 +20,7 @@ from tests.fuzz.campaign import Report, run
 
 QUICK = 400
 SHARES = {"artifacts": 1.0, "compositions": 0.2, "misuses": 0.2, "stores": 0.1, "commands": 0.1}
-SHARES |= {"bombs": 0.02, "named models": 0.1, "http": 0.1, "engines": 0.05, "savers": 0.02}
+SHARES |= {"bombs": 0.02, "named models": 0.1, "http": 0.1, "engines": 0.05, "savers": 0.02, "service": 1.0}
 SHARES |= {"stops": 0.003, "slow stops": 0.0004}
 """How many cases of each target there are for one of artifacts."""
 

@@ -42,31 +42,44 @@ request = function()
 end
 """
 SLOW_MS = 6.0
+GROUPS: dict[int, int] = {}
+"""The process group of the service at each port."""
 
 
 def main() -> None:
     def own(parser: argparse.ArgumentParser) -> None:
         parser.add_argument("--seconds", type=float, default=0)
         parser.add_argument("--soak", type=float, default=0, help="seconds of the soak; 0 for none")
+        parser.add_argument("--items", type=int, default=0, help="items of the BM25 engine (default: 100,000)")
+        parser.add_argument("--folder", type=Path, help="where the indexes are built, and found the next time")
+        parser.add_argument("--only", default="", help="throughput, overload, soak, or build; all unless given")
 
     given = arguments("service", own=own)
     if shutil.which("wrk") is None:
         raise SystemExit("`wrk` is missing: apt-get install wrk")
     seconds = given.seconds or (1 if given.quick else 5)
-    with tempfile.TemporaryDirectory() as base:
-        found = built(Path(base), quick=given.quick)
-        rows = [row for workers in (1, 2) for row in throughput(found, Path(base), workers, seconds)]
-        rows += overload(Path(base), seconds)
+    rows: list[Row] = []
+    with tempfile.TemporaryDirectory() as temporary:
+        base = given.folder or Path(temporary)
+        base.mkdir(exist_ok=True, parents=True)
+        if given.only in ("", "throughput", "build"):
+            found = built(base, items=given.items or (5_000 if given.quick else 100_000))
+        if given.only in ("", "throughput"):
+            rows += [row for workers in (1, 2) for row in throughput(found, base, workers, seconds)]
+        if given.only in ("", "overload"):
+            rows += [*overload(seconds), *joined(seconds)]
         if given.soak:
-            rows += soak(Path(base), given.soak)
+            rows += soak(Path(temporary), given.soak)
         report(rows, given.json)
 
 
-def built(base: Path, *, quick: bool) -> dict[str, Path]:
+def built(base: Path, *, items: int) -> dict[str, Path]:
     """Build an engine with BM25, and artifacts of three methods that learn, and return their paths."""
-    count = 5_000 if quick else 100_000
+    names = ("XR-Linear", "tokens", "fusion")
+    if (base / "tldr.jsonl").exists():
+        return {"BM25": base / "bm25", **{name: base / name for name in names}}
     with vizsla.Engine.create(base / "bm25", members={"words": vizsla.Recipe.of("bm25")}) as engine:
-        engine.add(((str(at), text) for at, text in enumerate(passages(count))), batch_size=10_000)
+        engine.add(((str(at), text) for at, text in enumerate(passages(items))), batch_size=10_000)
         engine.maintain()
     data = vizsla.open_dataset(data_folder() / "tldr")
     words = vizsla.bm25(data)
@@ -77,7 +90,7 @@ def built(base: Path, *, quick: bool) -> dict[str, Path]:
     (base / "bm25.jsonl").write_text("".join(f"{json.dumps({'query': text})}\n" for text in queries(500)))
     _, texts = data.query_texts("test-seen")
     (base / "tldr.jsonl").write_text("".join(f"{json.dumps({'query': text})}\n" for text in texts[:500]))
-    return {"BM25": base / "bm25", **{name: base / name for name in trained}}
+    return {"BM25": base / "bm25", **{name: base / name for name in names}}
 
 
 def throughput(found: dict[str, Path], base: Path, workers: int, seconds: float) -> Iterator[Row]:
@@ -92,11 +105,14 @@ def throughput(found: dict[str, Path], base: Path, workers: int, seconds: float)
                 beside = "the same route with a constant answer"
                 goal = ">= 0.6" if name == "BM25" else ""
                 yield Row(f"{what}: requests/s", ours["rate"], beside, constant["rate"], "1/s", goal, False)
+                yield Row(f"{what}: CPU per request", ours["cpu"], beside, constant["cpu"], "ms")
                 yield Row(f"{what}: p50", ours["p50"], beside, constant["p50"], "ms")
                 yield Row(f"{what}: p99", ours["p99"], beside, constant["p99"], "ms")
                 if name == "BM25" and concurrency == 1 and workers == 1:
                     over = ours["p50"] - constant["p50"]
                     yield Row(f"{what}: p50 over the constant route", over, "limit", 0.3, "ms", ">= 1")
+                    over = ours["cpu"] - constant["cpu"]
+                    yield Row(f"{what}: CPU over the constant route", over, "limit", 0.3, "ms", ">= 1")
 
 
 def loaded(port: int, path: str, bodies: Path, concurrency: int, seconds: float) -> dict[str, float]:
@@ -105,7 +121,9 @@ def loaded(port: int, path: str, bodies: Path, concurrency: int, seconds: float)
         script.write(LUA % (bodies, path))
         script.flush()
         command = ["wrk", "-t1", f"-c{concurrency}", f"-d{seconds:.0f}s", "--latency", "-s", script.name]
+        before = cpu_seconds(port)
         done = subprocess.run([*command, f"http://127.0.0.1:{port}"], capture_output=True, text=True, check=True)
+        spent = cpu_seconds(port) - before
     if "Non-2xx" in done.stdout or "Socket errors" in done.stdout:
         raise SystemExit(done.stdout)
     scale = {"us": 1e-3, "ms": 1.0, "s": 1e3}
@@ -115,7 +133,18 @@ def loaded(port: int, path: str, bodies: Path, concurrency: int, seconds: float)
         for share, text in quantiles.items()
     }
     rate = float(re.search(r"Requests/sec:\s+([\d.]+)", done.stdout)[1])
-    return {"rate": rate, "p50": times["50"], "p99": times["99"]}
+    answered = int(re.search(r"(\d+) requests in", done.stdout)[1])
+    return {"rate": rate, "p50": times["50"], "p99": times["99"], "cpu": spent * 1e3 / max(1, answered)}
+
+
+def cpu_seconds(port: int) -> float:
+    """Return the CPU time that the processes of the service have taken: it does not depend on what else runs."""
+    total, tick = 0, os.sysconf("SC_CLK_TCK")
+    for folder in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if os.getpgid(int(folder.name)) == GROUPS.get(port):
+                total += sum(map(int, (folder / "stat").read_text().rpartition(")")[2].split()[11:13]))
+    return total / tick
 
 
 @contextlib.contextmanager
@@ -130,6 +159,7 @@ def serving(path: Path | str, *, workers: int = 1, constant: Path | None = None,
     command = [sys.executable, "-m", "uvicorn", "benchmarks.service:application", "--factory", "--port", str(port)]
     command += ["--workers", str(workers), "--log-level", "error", "--no-access-log"]
     process = subprocess.Popen(command, env={**os.environ, **more}, start_new_session=True)
+    GROUPS[port] = process.pid
     try:
         wait_for(port, process)
         yield port
@@ -162,7 +192,8 @@ def application() -> Any:
     path = os.environ["BENCH_PATH"]
     threads = int(os.environ.get("BENCH_THREADS", os.cpu_count() or 1))
     settings = ServiceSettings(threads=threads, max_waiting=int(os.environ.get("BENCH_WAITING", "64")))
-    service = app(slow_retriever() if path == "slow" else path, settings=settings, log=JsonLog(quiet=True))
+    target = slow_retriever(shared=path == "shared") if path in ("slow", "shared") else path
+    service = app(target, settings=settings, log=JsonLog(quiet=True))
     answer = b"{}"
     if bodies := os.environ.get("BENCH_BODIES"):
         first = json.loads(Path(bodies).read_text().splitlines()[0])
@@ -175,12 +206,15 @@ def application() -> Any:
     return service
 
 
-def slow_retriever() -> Any:
-    """Return a retriever that computes for some milliseconds without the interpreter, as an encoder does."""
+def slow_retriever(*, shared: bool) -> Any:
+    """Return a retriever that computes for some milliseconds without the interpreter, as an encoder does.
+
+    The time is that of one text, or of a call where texts share it, as the small batches of a transformer do.
+    """
     block = np.random.default_rng(0).standard_normal((700, 700))
 
     def encode(texts: list[str]) -> np.ndarray:
-        end = time.perf_counter() + SLOW_MS / 1e3
+        end = time.perf_counter() + SLOW_MS / 1e3 * (1 if shared else len(texts))
         while time.perf_counter() < end:
             block @ block
         return np.ones((len(texts), 4), np.float32)
@@ -188,7 +222,7 @@ def slow_retriever() -> Any:
     return vizsla.dense({str(at): "text" for at in range(50)}, FunctionEncoder(encode, dim=4, name="slow"))
 
 
-def overload(base: Path, seconds: float) -> Iterator[Row]:
+def overload(seconds: float) -> Iterator[Row]:
     """Yield p99 of accepted requests at capacity and at twice that, sent at fixed times whatever comes back."""
     limits = {"BENCH_THREADS": "1", "BENCH_WAITING": "8", "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
     with serving("slow", **limits) as port:
@@ -202,6 +236,17 @@ def overload(base: Path, seconds: float) -> Iterator[Row]:
     note = f"{refused} of {sent} refused; other answers: {others or 'none'}"
     what = "encoder of 6 ms, twice its capacity: p99 of accepted requests"
     yield Row(what, p99[1], "3 x p99 at capacity", 3 * p99[0], "ms", ">= 1", note=note)
+
+
+def joined(seconds: float) -> Iterator[Row]:
+    """Yield the throughput of an encoder that takes the same time for one text and for several."""
+    with tempfile.TemporaryDirectory() as folder, serving("shared", BENCH_THREADS="1", OMP_NUM_THREADS="1") as port:
+        bodies = Path(folder) / "bodies"
+        bodies.write_text(json.dumps({"query": "text", "k": 1}) + "\n")
+        found = {concurrency: loaded(port, "/v1/search", bodies, concurrency, seconds) for concurrency in (1, 8, 32)}
+    for concurrency in (8, 32):
+        what = f"encoder of 6 ms, {concurrency} at a time, joined: requests/s"
+        yield Row(what, found[concurrency]["rate"], "one at a time", found[1]["rate"], "1/s", ">= 2", False)
 
 
 async def open_loop(port: int, *, rate: float, seconds: float) -> dict[str, Any]:
@@ -238,7 +283,7 @@ def soak(base: Path, seconds: float) -> Iterator[Row]:
     with vizsla.Engine.create(base / "soak", members=members) as engine:
         engine.add([(f"base-{at}", text) for at, text in enumerate(texts[:2000])])
     with serving(base / "soak") as port, Client(f"http://127.0.0.1:{port}") as client:
-        pid = int(subprocess.run(["pgrep", "-f", f"--port {port}"], capture_output=True, text=True).stdout.split()[0])
+        pid = GROUPS[port]
         errors = done = 0
         memory: list[tuple[float, float]] = []
         start = time.perf_counter()

@@ -19,7 +19,7 @@ from vizsla.errors import VizslaError
 
 FEW = os.environ.get("VIZSLA_HYPOTHESIS") == "sanitize"
 CASES = {"artifacts": 48 * len(NAMES), "compositions": 3000, "misuses": 3000, "stores": 600, "commands": 1200}
-CASES |= {"bombs": 80, "named models": 200, "http": 300, "engines": 60}
+CASES |= {"bombs": 80, "named models": 200, "http": 300, "engines": 60, "service": 2000}
 
 
 @pytest.mark.parametrize("target", CASES)

@@ -23,6 +23,7 @@ TARGETS = {
     "named models": "tests.fuzz.named_model_target:NamedModelTarget",
     "http": "tests.fuzz.http_target:HttpTarget",
     "engines": "tests.fuzz.engine_target:EngineTarget",
+    "service": "tests.fuzz.service_target:ServiceTarget",
     "savers": "tests.fuzz.saver_target:SaverTarget",
     "stops": "tests.robustness.stopped_command_target:StoppedCommandTarget",
     "slow stops": "tests.robustness.stopped_command_target:SlowStoppedTarget",

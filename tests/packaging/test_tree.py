@@ -63,6 +63,7 @@ OWN = {
     "serve/page_routes.py": "routes, which the application joins",
     "serve/rerank_routes.py": "routes, which the application joins",
     "serve/search_routes.py": "routes, which the application joins",
+    "serve/slow_clients.py": "the protocol that uvicorn imports by name, and bounds on bodies",
 }
 """Modules that only one other module of their folder imports, with the reason."""
 

@@ -48,9 +48,12 @@ def bearer(token: str) -> dict[str, str]:
 
 
 @contextmanager
-def listening(target: Any, *, judged: Any = None, port: int = 0, **settings: Any) -> Iterator[str]:
+def listening(
+    target: Any, *, judged: Any = None, port: int = 0, log: io.StringIO | None = None, **settings: Any
+) -> Iterator[str]:
     """Serve on a free port of the local machine, in a thread; yields the address."""
-    service = app(target, settings=ServiceSettings(**settings), log=JsonLog(io.StringIO()), judged=judged)
+    lines = JsonLog(log if log is not None else io.StringIO())
+    service = app(target, settings=ServiceSettings(**settings), log=lines, judged=judged)
     server = uvicorn.Server(uvicorn.Config(service, host="127.0.0.1", port=port, **OPTIONS))
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
+from types import SimpleNamespace
 
 import pytest
 
@@ -76,11 +77,11 @@ def test_slow_requests_that_come_meanwhile_are_joined_and_each_gets_its_own_answ
                 gate.wait()
             return [2 * each for each in requests]
 
-        assert await batcher.run("slow", "key", call, 1) == 2  # alone; now it is known to be slow
-        first = asyncio.ensure_future(batcher.run("slow", "key", call, 2))
+        assert await batcher.run("slow", lambda: "key", call, 1) == 2  # alone; now it is known to be slow
+        first = asyncio.ensure_future(batcher.run("slow", lambda: "key", call, 2))
         while len(sizes) < 2:
             await asyncio.sleep(0.001)
-        others = [asyncio.ensure_future(batcher.run("slow", "key", call, each)) for each in range(3, 9)]
+        others = [asyncio.ensure_future(batcher.run("slow", lambda: "key", call, each)) for each in range(3, 9)]
         await asyncio.sleep(0)
         gate.set()
         assert [await each for each in (first, *others)] == [4, 6, 8, 10, 12, 14, 16]
@@ -91,7 +92,7 @@ def test_slow_requests_that_come_meanwhile_are_joined_and_each_gets_its_own_answ
     run(scenario())
 
 
-def test_fast_members_and_requests_without_a_key_are_never_joined():
+def test_fast_members_are_never_joined():
     async def scenario():
         admission, sizes = Admission(2, 64, 60), []
         batcher = Batcher(admission, slow_ms=10_000.0)
@@ -100,10 +101,39 @@ def test_fast_members_and_requests_without_a_key_are_never_joined():
             sizes.append(len(requests))
             return requests
 
-        assert await asyncio.gather(*[batcher.run("fast", "key", call, each) for each in range(8)]) == list(range(8))
-        slow = Batcher(admission, slow_ms=0.0)
-        assert await asyncio.gather(*[slow.run("slow", None, call, each) for each in range(8)]) == list(range(8))
-        assert sizes == [1] * 16
+        assert await asyncio.gather(*[batcher.run("fast", lambda: "key", call, each) for each in range(8)]) == list(
+            range(8)
+        )
+        assert sizes == [1] * 8
+        admission.close()
+
+    run(scenario())
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_only_members_that_gain_by_it_stay_joined(shared, monkeypatch):
+    """An encoder takes one time for all; a member that works through them one by one keeps a thread per request."""
+
+    async def scenario():
+        admission, gate, sizes, now = Admission(1, 64, 60), threading.Event(), [], [0.0]
+        admission.threads = 2
+        batcher = Batcher(admission, slow_ms=1.0)
+        monkeypatch.setattr("vizsla.serve.admission.time", SimpleNamespace(perf_counter=lambda: now[0]))
+
+        def call(requests):
+            gate.wait()
+            sizes.append(len(requests))
+            now[0] += 0.01 if shared else 0.01 * len(requests)
+            return requests
+
+        for _ in range(6):
+            gate.clear()
+            asked = [asyncio.ensure_future(batcher.run("member", lambda: "key", call, each)) for each in range(8)]
+            await asyncio.sleep(0)
+            gate.set()
+            assert await asyncio.gather(*asked) == list(range(8))
+        assert batcher.joins("member") == shared
+        assert max(sizes) >= 6  # both were tried
         admission.close()
 
     run(scenario())
@@ -122,10 +152,10 @@ def test_a_request_that_fails_in_a_batch_fails_alone():
                 raise ValueError("bad")
             return requests
 
-        first = asyncio.ensure_future(batcher.run("m", "key", call, "first"))
+        first = asyncio.ensure_future(batcher.run("m", lambda: "key", call, "first"))
         while not seen:
             await asyncio.sleep(0.001)
-        rest = [asyncio.ensure_future(batcher.run("m", "key", call, each)) for each in ("good", "bad", "fine")]
+        rest = [asyncio.ensure_future(batcher.run("m", lambda: "key", call, each)) for each in ("good", "bad", "fine")]
         await asyncio.sleep(0)
         gate.set()
         answers = await asyncio.gather(first, *rest, return_exceptions=True)

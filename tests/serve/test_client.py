@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import socket
 import threading
 
@@ -69,6 +70,7 @@ def test_items_and_clicks_are_stored(client, engine):
 def test_members_are_administered(client, engine):
     client.snapshot("before")
     client.rebuild("words")
+    client.maintain()
     client.rollback("before")
     assert [row["action"] for row in client.history()] == [row["action"] for row in engine.history()]
     with pytest.raises(InputError, match="nothing"):
@@ -134,14 +136,46 @@ def test_a_busy_service_is_asked_again_as_often_as_wanted(refusals, error):
     assert len(seen) == len(refusals)
 
 
+def methods(kind):
+    return {name: inspect.signature(method) for name, method in vars(kind).items() if name[0] != "_"}
+
+
+def test_the_clients_and_the_engine_have_the_same_methods():
+    assert methods(Client) == methods(AsyncClient)
+    for name, mine in methods(Client).items():
+        whole = getattr(vizsla.Engine, name, None)
+        if whole is None:
+            assert name in ("compare",)
+            continue
+        known = list(inspect.signature(whole).parameters)
+        shared = [each for each in mine.parameters if each in known]
+        assert shared == [each for each in known if each in shared], name  # in the same order
+        for each in shared:
+            ours, theirs = mine.parameters[each], inspect.signature(whole).parameters[each]
+            assert ours.kind == theirs.kind, (name, each)
+            assert (name, each) == ("search", "syntax") or ours.default == theirs.default, (name, each)
+
+
 def test_the_asynchronous_client_does_the_same(address, engine):
     async def scenario():
         async with AsyncClient(address, token=WRITE) as client:
             await client.upsert({"plum": "a blue plum"})
-            found = await asyncio.gather(*[client.search("plum", k=1) for _ in range(8)])
-            assert [each.ids for each in found] == [["plum"]] * 8
+            found = await asyncio.gather(*[client.search("plum", k=1, fields=[]) for _ in range(8)])
+            assert [each.ids for each in found] == [["plum"]] * 8 and found[0].hits[0].metadata == {}
             assert (await client.get("plum")).text == "a blue plum"
             assert await client.click("blue", "plum") == 1
+            assert await client.update_metadata({"plum": {"price": 4}}) == 1
+            assert await client.count("price=4") == 1
+            assert (await client.explain("plum", "plum"))["score"] > 0
+            assert await client.complete("figg") == engine.complete("figg")
+            with pytest.raises(InputError, match="nothing"):
+                await client.compare("plum", ["words", "nothing"])
+            await client.snapshot("asynchronous")
+            await client.rebuild("words")
+            await client.maintain()
+            await client.rollback("asynchronous")
+            assert len(await client.history()) == len(engine.history())
+            assert (await client.stats())["items"] == engine.count()
             assert await client.delete(["plum"]) == 1
             assert await client.get("plum") is None
 

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import socket
+import time
+from urllib.parse import quote
+
 import pytest
 
-from tests.serve.services import READ, WRITE, bearer, fruit_engine, serving
+from tests.serve.services import READ, WRITE, bearer, fruit_engine, listening, serving
 from vizsla.errors import InputError
 from vizsla.serve import ServiceSettings
 from vizsla.serve.application import ROUTERS
+from vizsla.serve.slow_clients import ImpatientProtocol
 
 OPEN = {("GET", "/health"), ("GET", "/ready"), ("GET", "/"), ("GET", "/page/{name}")}
 READING = {
@@ -126,3 +131,50 @@ def test_tokens_come_from_the_environment_or_a_file_and_are_never_shown(tmp_path
         ServiceSettings.from_environment()
     with pytest.raises(InputError, match=r"16 printable ASCII characters\. Got 5 characters"):
         ServiceSettings(read_token="short")
+
+
+def spoken(address, *parts, pause_s=0.0):
+    """Send parts of a request with pauses, and return what came until the service ended the connection."""
+    with socket.create_connection(("127.0.0.1", int(address.rpartition(":")[2])), timeout=60) as connection:
+        for part in parts:
+            connection.sendall(part)
+            time.sleep(pause_s)
+        answer = b""
+        while piece := connection.recv(65536):
+            answer += piece
+        return answer
+
+
+def test_slow_clients_are_let_go(engine, monkeypatch):
+    monkeypatch.setattr(ImpatientProtocol, "headers_s", 0.3)
+    head = b"POST /v1/search HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: 16\r\n"
+    with listening(engine, body_timeout_s=0.3) as address:
+        assert spoken(address, b"GET /health HTTP/1.1\r\nHost: 127.0") == b""  # a head that never ends
+        assert spoken(address) == b""
+        late = spoken(address, head + b"Connection: close\r\n\r\n", b'{"query"')  # a body that never ends
+        assert late.startswith(b"HTTP/1.1 408") and b"must come within 0.3 s" in late
+        twice = spoken(address, head + b"\r\n" + b'{"query": "fig"}', b"GET /health HTTP/1.1\r\nHo")
+        assert twice.count(b"HTTP/1.1 200") == 1  # the first is answered, the second never ends
+    monkeypatch.undo()
+    with listening(engine) as address:
+        whole = spoken(address, head + b"Connection: close\r\n\r\n", b'{"query"', b': "fig"}', pause_s=0.05)
+        assert whole.startswith(b"HTTP/1.1 200")
+
+
+def test_what_an_item_holds_cannot_leave_its_place(tmp_path):
+    """Paths, SQL and markup are text, whatever route they come by."""
+    nasty = ["'; DROP TABLE items; --", "../../../../etc/passwd", "<script>alert(1)</script>", "%s%n", "a\nb", "{}[]"]
+    with fruit_engine(tmp_path) as engine, serving(engine) as client:
+        for text in nasty:
+            row = {"id": text, "text": f"medlar {text}", "title": text, "kind": text}
+            assert client.post("/v1/items", json=row).json() == {"stored": 1}
+            for where in ({"type": "eq", "key": "kind", "value": text}, {"type": "in", "key": "kind", "value": [text]}):
+                found = client.post("/v1/search", json={"query": "medlar", "where": where, "facets": ["kind"]}).json()
+                assert [hit["id"] for hit in found["results"]] == [text]
+            for where in (f"kind={text}", f"{text}=1", {"type": "eq", "key": text, "value": 1}):
+                assert client.post("/v1/items/count", json={"where": where}).status_code in (200, 400)
+        assert engine.count() == 4 + len(nasty) and engine.check() == []
+        for path in ("/page/../run.py", "/page/%2e%2e%2frun.py", "/page/..%5crun.py", "/page//etc/passwd", "/page/"):
+            assert client.get(path).status_code == 404
+        answer = client.get("/v1/items/" + quote("<script>alert(1)</script>", safe=""))
+        assert answer.headers["content-type"] == "application/json"

@@ -14,6 +14,7 @@ from vizsla.base.web_search import is_web, parsed, prepared
 from vizsla.core.candidates import Candidates
 from vizsla.core.catalog import details_of
 from vizsla.core.hits import Hit, hits_html
+from vizsla.core.stages import stage
 from vizsla.core.validation import is_iterable
 from vizsla.data.facets import FacetCounts, count_facet, facets_of, without_field
 from vizsla.data.filter import Filter, Where
@@ -225,6 +226,10 @@ class PageRequest:
 
     def answer(self, facets: Any, sort: Any, distinct: str | None, highlight: Any, snippet_chars: int) -> Page:
         """Return the page."""
+        with stage("page"):
+            return self._answer(facets, sort, distinct, highlight, snippet_chars)
+
+    def _answer(self, facets: Any, sort: Any, distinct: str | None, highlight: Any, snippet_chars: int) -> Page:
         chosen, order = facets_of(facets), sort_of(sort)
         groups = None
         if distinct is not None:
@@ -232,15 +237,17 @@ class PageRequest:
         else:
             end = min(self._end(), self._longest())
             found, more = (self._sorted(order) if order else _slice(self._list.head(end), 0, end)), None
-        total, exact = self._total()
-        counted = {facet.field: count_facet(self._known(), facet, self._counted(facet.field)) for facet in chosen}
+        with stage("facets and total"):
+            total, exact = self._total()
+            counted = {facet.field: count_facet(self._known(), facet, self._counted(facet.field)) for facet in chosen}
         shown = _slice(found, self._offset, self._end())
         hits = list(shown[0])
         for at, hit in enumerate(hits):
             hit.rank = self._offset + at + 1
             hit.more = None if more is None else int(more[self._offset + at])
         if highlight is not False and highlight is not None and not (isinstance(highlight, str) and not highlight):
-            self._highlight(hits, highlight, check_positive("snippet_chars", snippet_chars))
+            with stage("highlights"):
+                self._highlight(hits, highlight, check_positive("snippet_chars", snippet_chars))
         shown = shown.with_ms((perf_counter() - self._start) * 1e3)
         if self._filter is not None and not self._filter.count:
             shown = shown.with_hints(self._filter.hints)

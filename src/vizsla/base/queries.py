@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vizsla.core.sparse import SparseRows
+from vizsla.core.stages import STAGE_TIMER
 from vizsla.core.validation import check_listed
 from vizsla.errors import InputError
 from vizsla.io.frames import series_of
@@ -44,11 +45,12 @@ class Queries:
     ([3.0, 4.0], [3.0, 4.0], 1)
     """
 
-    __slots__ = ("_memory", "_rows", "spent", "texts")
+    __slots__ = ("_memory", "_rows", "_whole", "spent", "texts")
 
     def __init__(self, texts: list[str]):
         self.texts = texts
         self._rows: dict[str, Rows] = {}
+        self._whole: tuple[Queries, int] | None = None
         self._memory: dict[Any, Any] = {}
         self.spent: dict[Any, Any] = {}
 
@@ -83,8 +85,44 @@ class Queries:
         fingerprint = encoder.fingerprint
         rows = self._rows.get(fingerprint)
         if rows is None:
-            rows = self._rows[fingerprint] = encoder.encoded(self)
+            timer = STAGE_TIMER.get()
+            if timer is None:
+                rows = self._encoded(encoder)
+            else:
+                with timer.stage(f"encode: {type(encoder).__name__}"):
+                    rows = self._encoded(encoder)
+            self._rows[fingerprint] = rows
         return rows
+
+    def _encoded(self, encoder: Encoder) -> Rows:
+        if self._whole is None:
+            return encoder.encoded(self)
+        whole, number = self._whole
+        rows = whole._rows.get(encoder.fingerprint)
+        if rows is None:
+            rows = whole._rows[encoder.fingerprint] = encoder.encoded(whole)
+        return _rows_at(rows, np.array([number]))
+
+    def apart(self) -> list[Queries]:
+        """Return each query as queries of its own; the first that needs an encoder's row lets it encode them all.
+
+        Requests that are answered one by one, as pages are, so share one call of an encoder.
+
+        Examples
+        --------
+        >>> from vizsla.base.encoder import FunctionEncoder
+        >>> calls = []
+        >>> def lengths(texts):
+        ...     calls.append(list(texts))
+        ...     return [[len(text)] for text in texts]
+        >>> encoder = FunctionEncoder(lengths, dim=1, name="length")
+        >>> [one.encoded(encoder).item() for one in Queries(["fig", "pear"]).apart()], calls
+        ([3.0, 4.0], [['fig', 'pear']])
+        """
+        parts = [Queries([text]) for text in self.texts]
+        for number, part in enumerate(parts):
+            part._whole = (self, number)
+        return parts
 
     def seed(self, encoder: Encoder, rows: Rows) -> None:
         """Give the rows that an encoder's would be: those of items that the queries stand for."""
@@ -100,7 +138,7 @@ class Queries:
         """
         part = Queries([self.texts[number] for number in numbers.tolist()])
         for fingerprint, rows in self._rows.items():
-            part._rows[fingerprint] = rows.take(numbers) if isinstance(rows, SparseRows) else rows[numbers]
+            part._rows[fingerprint] = _rows_at(rows, numbers)
         return part
 
     def reworded(self, numbers: Sequence[int], texts: Sequence[str]) -> Queries:
@@ -148,8 +186,12 @@ class Queries:
 
     def _for_another_call(self) -> Queries:
         other = Queries(self.texts)
-        other._rows, other._memory = self._rows, self._memory
+        other._rows, other._memory, other._whole = self._rows, self._memory, self._whole
         return other
+
+
+def _rows_at(rows: Rows, numbers: NDArray[np.int64]) -> Rows:
+    return rows.take(numbers) if isinstance(rows, SparseRows) else rows[numbers]
 
 
 def _listed(queries: Any) -> list[str]:

@@ -22,6 +22,7 @@ from vizsla.base.web_search import is_web, parsed, prepared, search_web
 from vizsla.core.candidates import Candidates, PairScores, Stats
 from vizsla.core.catalog import details_of
 from vizsla.core.explanation import Explanation
+from vizsla.core.stages import STAGE_TIMER
 from vizsla.core.strings import Strings
 from vizsla.core.validation import validate_args
 from vizsla.data.filter import Filter, Where
@@ -624,7 +625,12 @@ class Retriever(Composable, Scorer, Artifact):
 
     def _search_checked(self, queries: Queries, k: int, filter: Filter | None, threads: int) -> Candidates:
         """Search as `_search` does, and raise if it did not obey the filter; for compositions."""
-        found = self._search(queries, k, filter, threads)
+        timer = STAGE_TIMER.get()
+        if timer is None:
+            found = self._search(queries, k, filter, threads)
+        else:
+            with timer.stage(f"search: {self.label or getattr(type(self), 'kind', '') or type(self).__name__}"):
+                found = self._search(queries, k, filter, threads)
         if filter is not None:
             self._check_allowed(found, filter)
         return found

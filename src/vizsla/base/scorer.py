@@ -15,6 +15,7 @@ from vizsla.base.contract import enforce_contract
 from vizsla.base.queries import Queries
 from vizsla.core.candidates import Candidates, PairScores, Stats
 from vizsla.core.explanation import Explanation
+from vizsla.core.stages import STAGE_TIMER
 from vizsla.core.strings import Strings
 from vizsla.core.validation import is_iterable
 from vizsla.data.filter import Filter, Where
@@ -181,6 +182,15 @@ class Scorer(ABC):
 
         Budgets and caches change no score, so pairs are remembered whatever stands around a scorer.
         """
+        timer = STAGE_TIMER.get()
+        if timer is not None:
+            with timer.stage(f"score: {getattr(self, 'label', '') or type(self).__name__}"):
+                return self._score_untimed(queries, candidates, filter, threads)
+        return self._score_untimed(queries, candidates, filter, threads)
+
+    def _score_untimed(
+        self, queries: Queries, candidates: Candidates, filter: Filter | None, threads: int
+    ) -> PairScores:
         if not self.model_calls or self.is_composite:  # a composite does this for its parts
             return self._score(queries, candidates, filter, threads)
         return score_memoized(

@@ -57,6 +57,7 @@ ATTEMPTS = 20
 """How often segments are looked up again because another process has merged them meanwhile."""
 MAX_CACHED_FILTERS = 64
 """Prepared conditions that a generation keeps."""
+ONE_ROW = "SELECT title, text, (SELECT fields FROM metadata WHERE metadata.n = items.n) FROM items WHERE n = ?"
 LIVE_ROWS = "n > ? AND n NOT IN (SELECT n FROM deletions)"
 
 
@@ -532,10 +533,9 @@ class Follower:
 
     def _fetched(self, number: int) -> tuple[dict[str, Any], str]:
         with self.lock, self.catalog.reading() as connection:
-            item = connection.execute("SELECT title, text FROM items WHERE n = ?", (number,)).fetchone()
-            row = connection.execute("SELECT fields FROM metadata WHERE n = ?", (number,)).fetchone()
-        fields = {} if row is None else json.loads(row[0])
-        title, text = ("", "") if item is None else item
+            item = connection.execute(ONE_ROW, (number,)).fetchone()
+        title, text, known = ("", "", None) if item is None else item
+        fields = {} if known is None else json.loads(known)
         return {TITLE_FIELD: title, **fields} if title else fields, joined_text(title, text)
 
     def layout(self, *, metadata: bool = False) -> Layout:

@@ -63,6 +63,7 @@ class LiveMetadata(ItemMetadata):
         fetch: Fetch,
     ):
         self._fields, self._blocks, self._live, self._fetch = fields, blocks, live, fetch
+        self._last: tuple[int, tuple[dict[str, Any], str]] | None = None
         self.count, self.texts = count, None
         self.columns: Any = LazyColumns(fields, self._whole_column)
 
@@ -78,11 +79,18 @@ class LiveMetadata(ItemMetadata):
 
     def of(self, number: int) -> dict[str, Any]:
         """Return an item's metadata, with its title."""
-        return dict(self._fetch(number)[0])
+        return dict(self._row(number)[0])
 
     def text(self, number: int) -> str | None:
         """Return an item's text."""
-        return self._fetch(number)[1]
+        return self._row(number)[1]
+
+    def _row(self, number: int) -> tuple[dict[str, Any], str]:
+        """Return an item's metadata and text; text and metadata of one item are usually asked for together."""
+        last = self._last
+        if last is None or last[0] != number:
+            last = self._last = (number, self._fetch(number))
+        return last[1]
 
     def value(self, field: str, number: int) -> Any:
         """Return one field of an item, None where it has none; an unknown field raises."""

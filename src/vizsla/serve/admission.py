@@ -13,6 +13,9 @@ from vizsla.errors import VizslaError
 
 T = TypeVar("T")
 
+FORGOTTEN = 0.998
+"""What is left of the time of joined requests with each request that was answered alone."""
+
 
 class BusyError(VizslaError):
     """The service has accepted as many requests as it can answer in time; try again later."""
@@ -40,7 +43,7 @@ class Admission:
     """
 
     def __init__(self, threads: int, max_waiting: int, timeout_s: float):
-        self.limit, self.timeout_s = threads + max_waiting, timeout_s
+        self.threads, self.limit, self.timeout_s = threads, threads + max_waiting, timeout_s
         self.in_flight = self.rejected = 0
         self._lock = threading.Lock()
         self._executor = ThreadPoolExecutor(threads, thread_name_prefix="vizsla-serve")
@@ -87,12 +90,12 @@ class Admission:
 
 
 class Batcher:
-    """Joins concurrent searches of one slow member into one call.
+    """Joins concurrent searches of one slow member into one call, where that was measured to pay.
 
-    While a batch runs, further requests with the same key collect; the next batch takes them all. Nothing waits for a
-    timer, so a lone request is as fast as without batching. Encoding sixteen queries at once takes a transformer a
-    fraction of sixteen single calls. Members that answer within `slow_ms` are not batched: for them a thread each is
-    faster.
+    While a batch runs, further requests with the same key collect; the next batch takes them all: the window is the
+    time that the last call took, and a lone request waits for none. Encoding sixteen queries at once takes a
+    transformer a fraction of sixteen single calls. A member that answers within `slow_ms`, or whose batches take longer
+    per request than the threads would one by one, is asked by a thread per request.
 
     Parameters
     ----------
@@ -106,36 +109,46 @@ class Batcher:
 
     def __init__(self, admission: Admission, *, slow_ms: float = 2.0, max_batch: int = 32):
         self._admission, self._slow_ms, self._max_batch = admission, slow_ms, max_batch
-        self._ms: dict[str, float] = {}
+        self._alone: dict[str, float] = {}
+        self._joined: dict[str, float] = {}
         self._waiting: dict[Hashable, list[tuple[Any, Future[Any]]]] = {}
         self._running: set[Hashable] = set()
         self._lock = threading.Lock()
         self.batches = self.batched = 0
 
-    async def run(self, member: str, key: Hashable, call: Callable[[list[Any]], list[Any]], request: Any) -> Any:
+    def joins(self, member: str) -> bool:
+        """Return whether requests of a member are joined now."""
+        alone = self._alone.get(member, 0.0)
+        return alone >= self._slow_ms and self._joined.get(member, 0.0) * self._admission.threads <= alone
+
+    async def run(
+        self, member: str, key: Callable[[], Hashable], call: Callable[[list[Any]], list[Any]], request: Any
+    ) -> Any:
         """Return the answer to a request: `call` answers a list of requests that have the same key.
 
         Parameters
         ----------
         member : str
             Whose times decide whether requests are joined.
-        key : hashable
-            Requests with equal keys may share a call; None never shares.
+        key : function
+            Returns what requests that share a call have in common; asked for only where requests are joined.
         call : function
             Takes requests, returns an answer for each.
         request : object
             The request.
         """
-        if key is None or self._ms.get(member, 0.0) < self._slow_ms:
+        if not self.joins(member):
             return (await self._admission.run(self._timed, member, call, [request]))[0]
-        return await self._admission.wait(lambda: self._join(member, (member, key), call, request))
+        return await self._admission.wait(lambda: self._join(member, (member, key()), call, request))
 
     def _timed(self, member: str, call: Callable[[list[Any]], list[Any]], requests: list[Any]) -> list[Any]:
         started = time.perf_counter()
         answers = call(requests)
-        if len(requests) == 1:  # a batch is faster per request; what counts is how slow a member is alone
-            ms = (time.perf_counter() - started) * 1e3
-            self._ms[member] = 0.8 * self._ms.get(member, ms) + 0.2 * ms
+        ms = (time.perf_counter() - started) * 1e3 / len(requests)
+        times = self._alone if len(requests) == 1 else self._joined
+        times[member] = 0.8 * times.get(member, ms) + 0.2 * ms
+        if len(requests) == 1 and member in self._joined:
+            self._joined[member] *= FORGOTTEN  # what a busy moment made slow is tried again
         return answers
 
     def _join(self, member: str, key: Hashable, call: Callable[[list[Any]], list[Any]], request: Any) -> Future[Any]:

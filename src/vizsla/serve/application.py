@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +12,12 @@ from fastapi import FastAPI
 
 from vizsla import __version__
 from vizsla.serve import admin_routes, item_routes, page_routes, problems, rerank_routes, search_routes
-from vizsla.serve.admin_routes import Jobs
 from vizsla.serve.admission import Admission, Batcher
 from vizsla.serve.backend import Backend
+from vizsla.serve.openapi import openapi_document
 from vizsla.serve.security import ProtectedApp
 from vizsla.serve.service_settings import ServiceSettings
+from vizsla.serve.shared_state import Jobs, RecentQueries
 from vizsla.serve.telemetry import JsonLog, Metrics, ObservedApp
 
 ABOUT = """Search, live items and clicks over an engine or an artifact.
@@ -31,6 +33,8 @@ TAGS = [
     {"name": "administration", "description": "Rebuild, snapshot, roll back and evaluate; needs the write token."},
 ]
 ROUTERS = tuple(module.router for module in (search_routes, item_routes, rerank_routes, admin_routes, page_routes))
+WRITERS = 16
+"""Threads for requests that change an engine: they wait for the disk, and those that wait together share a commit."""
 QUIET_ROUTES = ("/health", "/ready", "/metrics")
 
 
@@ -41,6 +45,7 @@ def app(
     judged: Any = None,
     reranker: str | Path | None = None,
     log: JsonLog | None = None,
+    shared_folder: str | Path | None = None,
 ) -> FastAPI:
     """Return an ASGI application that serves an engine or an artifact.
 
@@ -56,16 +61,21 @@ def app(
         A cross-encoder for rerank requests; without one, documents are scored by BM25.
     log : JsonLog, optional
         Where requests are logged; standard error unless given.
+    shared_folder : path, optional
+        A folder in which several workers tell each other of recent queries and of jobs.
     """
     chosen = ServiceSettings.from_environment() if settings is None else settings
-    backend = Backend.open(target, judged=judged, reranker=reranker)
+    shared = None if shared_folder is None else Path(shared_folder)
+    backend = Backend.open(target, judged=judged, reranker=reranker, queries=RecentQueries(shared))
     metrics, lines = Metrics(), JsonLog() if log is None else log
 
     @asynccontextmanager
     async def lifespan(service: FastAPI) -> AsyncIterator[None]:
-        service.state.jobs = Jobs()
+        service.state.jobs = jobs = Jobs(shared, lambda fields: lines.write("error", **fields))
         yield
+        await jobs.close()
         service.state.admission.close()
+        service.state.writing.close()
         backend.close(opened_here=isinstance(target, str | Path))
 
     service = FastAPI(
@@ -80,7 +90,9 @@ def app(
     service.state.settings, service.state.backend = chosen, backend
     service.state.metrics, service.state.log = metrics, lines
     service.state.admission = Admission(chosen.threads, chosen.max_waiting, chosen.timeout_s)
+    service.state.writing = Admission(WRITERS, chosen.max_waiting, chosen.timeout_s)
     service.state.batcher = Batcher(service.state.admission)
+    service.openapi = partial(openapi_document, service, ROUTERS)  # type: ignore[method-assign]
     problems.install(service)
     for router in ROUTERS:
         service.include_router(router)

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import combinations
+from math import inf
 from pathlib import Path
-from typing import Any
+from time import monotonic
+from typing import Any, NamedTuple
 
 from vizsla.artifacts.artifact import load
 from vizsla.base.queries import Queries
 from vizsla.base.retriever import Retriever
 from vizsla.core.catalog import Item, details_of
+from vizsla.core.stages import stage, timed_stages
 from vizsla.core.validation import as_path
-from vizsla.data.conditions import Condition, where
+from vizsla.data.conditions import Condition
+from vizsla.data.conditions import where as condition_from
+from vizsla.data.filter import Where
 from vizsla.engine.catalog import NAME as CATALOG_NAME
 from vizsla.engine.engine import Engine
 from vizsla.errors import InputError
@@ -23,7 +27,9 @@ from vizsla.io.open import open_dataset
 from vizsla.methods.bm25 import Bm25, bm25
 from vizsla.methods.typo_tolerant import typo_tolerant
 from vizsla.scorers.pair_models import PairModel, open_pair_model
+from vizsla.serve.admission import TimeLimitError
 from vizsla.serve.schemas import SearchRequest
+from vizsla.serve.shared_state import RecentQueries
 from vizsla.text.completion import Completer
 from vizsla.text.web_syntax import PLAIN, WEB
 from vizsla.text.word_filter import keeps_texts
@@ -32,22 +38,25 @@ ARTIFACT_MEMBER = "index"
 """What the one member of an artifact is called."""
 
 
-class RecentQueries:
-    """The texts of the last answers by query id, so that a click may name its query by id alone."""
+class Pinned(NamedTuple):
+    """A member as it is at one moment: one request sees one generation.
 
-    def __init__(self, size: int = 100_000):
-        self._texts: OrderedDict[str, str] = OrderedDict()
-        self._size = size
+    Attributes
+    ----------
+    name : str
+        The member.
+    retriever : Retriever
+        What answers.
+    generation : int
+        The last transaction that it knows.
+    where : function
+        Prepares a condition for it.
+    """
 
-    def note(self, query_id: str, text: str) -> None:
-        """Remember the text of an answer's query."""
-        self._texts[query_id] = text
-        while len(self._texts) > self._size:
-            self._texts.popitem(last=False)
-
-    def get(self, query_id: str) -> str | None:
-        """Return the query's text; None where the answer is forgotten, or was another worker's."""
-        return self._texts.get(query_id)
+    name: str
+    retriever: Retriever
+    generation: int
+    where: Callable[[Condition], Where]
 
 
 class Backend:
@@ -61,15 +70,31 @@ class Backend:
         Judged queries, for evaluation.
     reranker : PairModel, optional
         The model that scores documents of rerank requests; the words that they share with the query do without one.
+    queries : RecentQueries, optional
+        Where the queries of answers are remembered.
     """
 
-    def __init__(self, target: Retriever, *, judged: Any = None, reranker: PairModel | None = None):
+    def __init__(
+        self,
+        target: Retriever,
+        *,
+        judged: Any = None,
+        reranker: PairModel | None = None,
+        queries: RecentQueries | None = None,
+    ):
         self.target, self.judged, self.reranker = target, judged, reranker
-        self.queries = RecentQueries()
+        self.queries = RecentQueries() if queries is None else queries
         self._completer: Completer | None = None
 
     @classmethod
-    def open(cls, target: Any, *, judged: Any = None, reranker: str | Path | None = None) -> Backend:
+    def open(
+        cls,
+        target: Any,
+        *,
+        judged: Any = None,
+        reranker: str | Path | None = None,
+        queries: RecentQueries | None = None,
+    ) -> Backend:
         """Open what a path names, unless it is open already."""
         if isinstance(target, str | Path):
             path = as_path(target)
@@ -79,7 +104,8 @@ class Backend:
         if not isinstance(target, Retriever):
             raise InputError(f"A service needs an engine or a retriever. Got {type(target).__name__}.")
         data = open_dataset(judged) if isinstance(judged, str | Path) else judged
-        return cls(target, judged=data, reranker=None if reranker is None else open_pair_model(reranker))
+        model = None if reranker is None else open_pair_model(reranker)
+        return cls(target, judged=data, reranker=model, queries=queries)
 
     def close(self, *, opened_here: bool) -> None:
         """Close an engine that was opened here."""
@@ -102,12 +128,35 @@ class Backend:
         """Return the name of the member that answers unless another is named."""
         return self.target.generation().default if isinstance(self.target, Engine) else ARTIFACT_MEMBER
 
-    def retriever(self, using: str) -> Retriever:
-        """Return a member by name; the default one for an empty name."""
+    def members_of(self, names: Sequence[str] | None) -> list[str]:
+        """Return the members of these names, which must exist; all of them unless given."""
         known = self.members()
-        if using and using not in known:
-            raise InputError(f"`using` must be one of {', '.join(known) or 'no members'}. Got {using!r:.60}.")
+        for name in names or ():
+            self._check_name(name, known)
+        return list(names or known)
+
+    @staticmethod
+    def _check_name(name: str, known: Iterable[str]) -> None:
+        if name not in known:
+            raise InputError(f"`using` must be one of {', '.join(known) or 'no members'}. Got {name!r:.60}.")
+
+    def retriever(self, using: str) -> Retriever:
+        """Return a member by name, which follows every change; the default one for an empty name."""
+        if using:
+            self._check_name(using, self.members())
         return self.target.member(using) if isinstance(self.target, Engine) and using else self.target
+
+    def pinned(self, using: str) -> Pinned:
+        """Return a member as the last transaction has left it."""
+        if not isinstance(self.target, Engine):
+            if using:
+                self._check_name(using, (ARTIFACT_MEMBER,))
+            return Pinned(ARTIFACT_MEMBER, self.target, 0, lambda condition: condition)
+        generation = self.target.generation(metadata=True)
+        if using:
+            self._check_name(using, generation.definitions)
+        name = using or generation.default
+        return Pinned(name, generation.retriever(name), generation.state.generation, generation.filter)
 
     def counts(self) -> dict[str, int]:
         """Return how many items there are, and the last transaction."""
@@ -174,33 +223,56 @@ class Backend:
         scores = next(iter(found.values()), {})
         return [float(scores.get(name, 0.0)) for name in numbered]
 
-    def answer(self, texts: list[str], asked: SearchRequest) -> list[dict[str, Any]]:
-        """Return one answer per query, as JSON has it."""
-        return [self._answer(text, asked) for text in texts]
+    def answer(self, texts: list[str], asked: SearchRequest, deadline: float = inf) -> list[dict[str, Any]]:
+        """Return one answer per query, as JSON has it; encoders see all queries in one call.
 
-    def _answer(self, text: str, asked: SearchRequest) -> dict[str, Any]:
-        retriever, condition = self.retriever(asked.using), condition_of(asked.where)
-        queries = Queries([text])  # what is paid for the answer serves the reasons
-        page = retriever.page(
-            queries,
+        Parameters
+        ----------
+        texts : list of str
+            The queries.
+        asked : SearchRequest
+            What is asked of each.
+        deadline : float
+            The monotonic time from which on no further query is begun.
+        """
+        pinned, condition = self.pinned(asked.using), condition_of(asked.where)
+        where = None if condition is None else pinned.where(condition)
+        answers: list[dict[str, Any]] = []
+        for query in Queries(texts).apart() if len(texts) > 1 else [Queries(texts)]:
+            if monotonic() > deadline:
+                raise TimeLimitError(f"{len(answers)} of {len(texts)} queries were answered in time. Send fewer.")
+            if asked.stages:
+                with timed_stages() as stages:
+                    answer = self._answer(query, asked, pinned, where)
+                answer["stages"] = [stage.to_dict() for stage in stages]
+            else:
+                answer = self._answer(query, asked, pinned, where)
+            answers.append(answer)
+        return answers
+
+    def _answer(self, query: Queries, asked: SearchRequest, pinned: Pinned, where: Where | None) -> dict[str, Any]:
+        syntax = self._syntax(asked.syntax)
+        page = pinned.retriever.page(
+            query,
             asked.k,
             offset=asked.offset,
-            where=condition,
+            where=where,
             facets=asked.facets or None,
             sort=asked.sort or None,
             distinct=asked.group,
             highlight=asked.highlights,
-            syntax=self._syntax(asked.syntax),
+            syntax=syntax,
             min_confidence=asked.min_confidence,
         )
         found = page.to_dict(asked.fields)
         hits = found.pop("hits")
         if asked.explain:
-            for hit in hits:
-                why = retriever.explain(queries, hit["id"], where=condition, syntax=self._syntax(asked.syntax))
-                hit["why"] = why.to_dict()
-        cost = page.candidates.stats.to_dict()
-        return {"results": hits, **found, "cost": cost}
+            with stage("explain"):
+                for hit in hits:
+                    why = pinned.retriever.explain(query, hit["id"], where=where, syntax=syntax)
+                    hit["why"] = why.to_dict()
+        named = {"member": pinned.name, "generation": pinned.generation}
+        return {"results": hits, **found, "cost": page.candidates.stats.to_dict(), **named}
 
     def _syntax(self, asked: str) -> str:
         """Return how queries are read: as plain words where the web syntax would need texts that are not kept."""
@@ -208,7 +280,7 @@ class Backend:
 
     def explain(self, query: str, item: str, using: str) -> dict[str, Any]:
         """Return why an item has its score for a query."""
-        return self.retriever(using).explain(query, item, syntax=self._syntax(WEB)).to_dict()
+        return self.pinned(using).retriever.explain(query, item, syntax=self._syntax(WEB)).to_dict()
 
     def count(self, condition: Condition | None) -> int:
         """Return how many items there are, or how many fulfill a condition."""
@@ -249,7 +321,7 @@ def _or_none(value: float) -> float | None:
 
 def condition_of(given: str | Mapping[str, Any] | None) -> Condition | None:
     """Return a condition from text or JSON; None for none."""
-    return None if given is None or given == "" else where(given)
+    return None if given is None or given == "" else condition_from(given)
 
 
 def overlaps(answers: Mapping[str, Sequence[str]]) -> list[dict[str, Any]]:

@@ -18,6 +18,8 @@ from vizsla.errors import EngineError, InputError, ServiceError, check_positive,
 RETRIED = (429, 503)
 """Status codes after which the same request is sent again: the service did not begin it."""
 MAX_WAIT_S = 30.0
+POLL_S = 0.05
+"""How long a client waits before it asks again for a job."""
 
 
 @dataclass(frozen=True)
@@ -111,6 +113,50 @@ class ServiceCalls:
         return Call("POST", "/v1/search", queries, lambda found: [RemoteAnswer.of(each) for each in found["answers"]])
 
     @staticmethod
+    def explain(query: str, item: str, using: str) -> Call:
+        """Explain a score."""
+        return Call("POST", "/v1/explain", {"query": query, "item": item, "using": using})
+
+    @staticmethod
+    def complete(prefix: str, k: int) -> Call:
+        """Complete what was typed."""
+        path = f"/v1/complete?q={quote(prefix, safe='')}&k={int(k)}"
+        return Call("GET", path, None, lambda found: found["completions"])
+
+    @staticmethod
+    def count(where: Any) -> Call:
+        """Count items."""
+        body = {"where": None if where is None else _where(where)}
+        return Call("POST", "/v1/items/count", body, lambda found: found["count"])
+
+    @staticmethod
+    def compare(query: str, members: Sequence[str], k: int) -> Call:
+        """Compare members."""
+        return Call("POST", "/v1/compare", {"query": query, "members": list(members), "k": k})
+
+    @staticmethod
+    def admin(action: str, **body: Any) -> Call:
+        """Do what the page's buttons do."""
+        return Call("POST", f"/v1/admin/{action}", body)
+
+    @staticmethod
+    def job(job: Mapping[str, Any]) -> Call | None:
+        """Ask again for a job that has not ended; None for one that is done, and one that failed raises."""
+        if job["state"] == "failed":
+            raise EngineError(str(job["error"]))
+        return None if job["state"] == "done" else Call("GET", f"/v1/admin/jobs/{job['id']}", None)
+
+    @staticmethod
+    def history() -> Call:
+        """Read what happened to members."""
+        return Call("GET", "/v1/admin/history", None)
+
+    @staticmethod
+    def stats() -> Call:
+        """Read what is served."""
+        return Call("GET", "/info", None)
+
+    @staticmethod
     def get(id: str) -> Call:
         """Return an item."""
         return Call("GET", _item(id), None, lambda it: Item(it["id"], it["text"], it["title"], it["metadata"]))
@@ -199,6 +245,8 @@ class Client:
         highlights: bool = False,
         explain: bool = False,
         syntax: str = "web",
+        min_confidence: float | None = None,
+        fields: Sequence[str] | None = None,
     ) -> Any:
         """Return a RemoteAnswer for one query, or a list of them for several; the options are those of `/v1/search`."""
         given = {name: value for name, value in locals().items() if name not in ("self", "query")}
@@ -206,13 +254,12 @@ class Client:
 
     def explain(self, query: str, item: str, *, using: str = "") -> dict[str, Any]:
         """Return why the item gets its score for this query, as a tree of dicts."""
-        why: dict[str, Any] = self._send(Call("POST", "/v1/explain", {"query": query, "item": item, "using": using}))
+        why: dict[str, Any] = self._send(ServiceCalls.explain(query, item, using))
         return why
 
     def complete(self, prefix: str, k: int = 8) -> list[str]:
         """Return completions of what was typed so far."""
-        path = f"/v1/complete?q={quote(prefix, safe='')}&k={int(k)}"
-        found: list[str] = self._send(Call("GET", path, None, lambda found: found["completions"]))
+        found: list[str] = self._send(ServiceCalls.complete(prefix, k))
         return found
 
     def get(self, id: str) -> Item | None:
@@ -227,46 +274,48 @@ class Client:
 
     def count(self, where: Any = None) -> int:
         """Return how many items there are, or how many fulfill a condition."""
-        body = {"where": None if where is None else _where(where)}
-        count: int = self._send(Call("POST", "/v1/items/count", body, lambda found: found["count"]))
+        count: int = self._send(ServiceCalls.count(where))
         return count
 
     def compare(self, query: str, members: Sequence[str], k: int = 10) -> dict[str, Any]:
         """Return the answers of several members to a query, and how much they overlap."""
-        body = {"query": query, "members": list(members), "k": k}
-        found: dict[str, Any] = self._send(Call("POST", "/v1/compare", body))
+        found: dict[str, Any] = self._send(ServiceCalls.compare(query, members, k))
         return found
 
     def rebuild(self, member: str | None = None) -> None:
         """Build members anew in the service, and wait for that."""
-        job = self._send(Call("POST", "/v1/admin/rebuild", {"member": member}))
-        while job["state"] not in ("done", "failed"):
-            time.sleep(0.05)
-            job = self._send(Call("GET", f"/v1/admin/jobs/{job['id']}", None))
-        if job["state"] == "failed":
-            raise EngineError(str(job["error"]))
+        self._finish(self._send(ServiceCalls.admin("rebuild", member=member)))
+
+    def maintain(self) -> None:
+        """Write the newest items as a segment, and merge segments where that is due; wait for that."""
+        self._finish(self._send(ServiceCalls.admin("maintain")))
+
+    def _finish(self, job: Mapping[str, Any]) -> None:
+        while (again := ServiceCalls.job(job)) is not None:
+            time.sleep(POLL_S)
+            job = self._send(again)
 
     def snapshot(self, name: str) -> None:
         """Keep the members as they are now under a name."""
-        self._send(Call("POST", "/v1/admin/snapshot", {"name": name}))
+        self._send(ServiceCalls.admin("snapshot", name=name))
 
     def rollback(self, name: str) -> None:
         """Let the members be as in a snapshot."""
-        self._send(Call("POST", "/v1/admin/rollback", {"name": name}))
+        self._send(ServiceCalls.admin("rollback", name=name))
 
     def history(self) -> list[dict[str, Any]]:
         """Return what happened to members and snapshots, oldest first."""
-        rows: list[dict[str, Any]] = self._send(Call("GET", "/v1/admin/history", None))
+        rows: list[dict[str, Any]] = self._send(ServiceCalls.history())
         return rows
 
     def stats(self) -> dict[str, Any]:
         """Return what is served: members, fields, sizes, staleness and limits."""
-        known: dict[str, Any] = self._send(Call("GET", "/info", None))
+        known: dict[str, Any] = self._send(ServiceCalls.stats())
         return known
 
 
 class AsyncClient:
-    """The same as Client for asyncio: `add`, `upsert`, `delete`, `click`, `search` and `get` are awaited."""
+    """The same as Client for asyncio: every method of Client is awaited, and the parameters are the same."""
 
     def __init__(self, url: str, *, token: str | None = None, timeout_s: float = 30.0, retries: int = 3):
         httpx = import_extra("httpx", "The client", "client")
@@ -277,7 +326,7 @@ class AsyncClient:
         return self
 
     async def __aexit__(self, *error: object) -> None:
-        await self._http.aclose()
+        await self.close()
 
     async def _send(self, call: Call) -> Any:
         for attempt in range(self._retries + 1):
@@ -306,14 +355,94 @@ class AsyncClient:
         count: int = await self._send(ServiceCalls.delete(ids, where))
         return count
 
+    async def update_metadata(self, changes: Mapping[str, Mapping[str, Any]]) -> int:
+        """Change fields of items by id, one request each; None removes a field."""
+        return sum([await self._send(ServiceCalls.patch(id, fields)) for id, fields in changes.items()])
+
     async def click(self, query: str, item: str, weight: float = 1.0, time: float | datetime | None = None) -> int:
         """Note that the item was chosen for the query."""
-        count: int = await self._send(ServiceCalls.clicks([(query, item, weight, time)]))
+        return await self.clicks([(query, item, weight, time)])
+
+    async def clicks(self, clicks: Iterable[Sequence[Any]]) -> int:
+        """Note several clicks in one transaction: (query, item), with weight and time where these are known."""
+        count: int = await self._send(ServiceCalls.clicks(clicks))
         return count
 
-    async def search(self, query: str | Sequence[str], k: int = 10, **options: Any) -> Any:
-        """Return a RemoteAnswer for one query, or a list of them for several; see `Client.search` for the options."""
-        return await self._send(ServiceCalls.search(query, {"k": k, **options}))
+    async def search(
+        self,
+        query: str | Sequence[str],
+        k: int = 10,
+        *,
+        offset: int = 0,
+        where: Any = None,
+        using: str = "",
+        facets: Sequence[str] | None = None,
+        sort: Sequence[str] | None = None,
+        group: str | None = None,
+        highlights: bool = False,
+        explain: bool = False,
+        syntax: str = "web",
+        min_confidence: float | None = None,
+        fields: Sequence[str] | None = None,
+    ) -> Any:
+        """Return a RemoteAnswer for one query, or a list of them for several; the options are those of `/v1/search`."""
+        given = {name: value for name, value in locals().items() if name not in ("self", "query")}
+        return await self._send(ServiceCalls.search(query, given))
+
+    async def explain(self, query: str, item: str, *, using: str = "") -> dict[str, Any]:
+        """Return why the item gets its score for this query, as a tree of dicts."""
+        why: dict[str, Any] = await self._send(ServiceCalls.explain(query, item, using))
+        return why
+
+    async def complete(self, prefix: str, k: int = 8) -> list[str]:
+        """Return completions of what was typed so far."""
+        found: list[str] = await self._send(ServiceCalls.complete(prefix, k))
+        return found
+
+    async def count(self, where: Any = None) -> int:
+        """Return how many items there are, or how many fulfill a condition."""
+        count: int = await self._send(ServiceCalls.count(where))
+        return count
+
+    async def compare(self, query: str, members: Sequence[str], k: int = 10) -> dict[str, Any]:
+        """Return the answers of several members to a query, and how much they overlap."""
+        found: dict[str, Any] = await self._send(ServiceCalls.compare(query, members, k))
+        return found
+
+    async def rebuild(self, member: str | None = None) -> None:
+        """Build members anew in the service, and wait for that."""
+        await self._finish(await self._send(ServiceCalls.admin("rebuild", member=member)))
+
+    async def maintain(self) -> None:
+        """Write the newest items as a segment, and merge segments where that is due; wait for that."""
+        await self._finish(await self._send(ServiceCalls.admin("maintain")))
+
+    async def _finish(self, job: Mapping[str, Any]) -> None:
+        while (again := ServiceCalls.job(job)) is not None:
+            await asyncio.sleep(POLL_S)
+            job = await self._send(again)
+
+    async def snapshot(self, name: str) -> None:
+        """Keep the members as they are now under a name."""
+        await self._send(ServiceCalls.admin("snapshot", name=name))
+
+    async def rollback(self, name: str) -> None:
+        """Let the members be as in a snapshot."""
+        await self._send(ServiceCalls.admin("rollback", name=name))
+
+    async def history(self) -> list[dict[str, Any]]:
+        """Return what happened to members and snapshots, oldest first."""
+        rows: list[dict[str, Any]] = await self._send(ServiceCalls.history())
+        return rows
+
+    async def stats(self) -> dict[str, Any]:
+        """Return what is served: members, fields, sizes, staleness and limits."""
+        known: dict[str, Any] = await self._send(ServiceCalls.stats())
+        return known
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._http.aclose()
 
     async def get(self, id: str) -> Item | None:
         """Return an item by its id; None where there is none."""

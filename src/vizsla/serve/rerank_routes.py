@@ -10,15 +10,18 @@ from fastapi import APIRouter, Request
 
 from vizsla.core.validation import check_unicode
 from vizsla.errors import InputError
+from vizsla.serve.answers import RerankAnswer, TeiScore
 from vizsla.serve.item_routes import READ, admitted, backend_of
+from vizsla.serve.openapi import answers
 from vizsla.serve.schemas import RerankRequest
 
 router = APIRouter()
+SCORES = answers(RerankAnswer | list[TeiScore])
 
 
-@router.post("/v1/rerank", dependencies=READ, tags=["rerank"])
-@router.post("/v2/rerank", dependencies=READ, tags=["rerank"], operation_id="rerank_v2")
-@router.post("/rerank", dependencies=READ, tags=["rerank"], operation_id="rerank_tei")
+@router.post("/v1/rerank", dependencies=READ, tags=["rerank"], **SCORES)
+@router.post("/v2/rerank", dependencies=READ, tags=["rerank"], operation_id="rerank_v2", **SCORES)
+@router.post("/rerank", dependencies=READ, tags=["rerank"], operation_id="rerank_tei", **SCORES)
 async def rerank(request: Request, body: RerankRequest) -> Any:
     """Score documents for a query, and return them best first.
 

@@ -15,6 +15,7 @@ from vizsla._internal.lazy import import_extra
 from vizsla.core.validation import as_path
 from vizsla.errors import InputError, check_positive
 from vizsla.serve.service_settings import LOCAL_HOSTS, READ_TOKEN, WRITE_TOKEN, ServiceSettings
+from vizsla.serve.shared_state import SHARED_FOLDER
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 SERVED = "VIZSLA_SERVED"
 """The environment variable by which workers learn what to serve; tokens are read from their own variables."""
 OPTIONS: dict[str, Any] = {
+    "http": "vizsla.serve.slow_clients:ImpatientProtocol",
     "log_level": "warning",
     "access_log": False,  # requests are logged by the application, as JSON
     "server_header": False,
@@ -89,8 +91,8 @@ def serve(
         uvicorn.run(served_app(), host=host, port=port, **OPTIONS)
         return
     served_app(check_only=True)
-    shared = tempfile.mkdtemp(prefix="vizsla-metrics-")
-    os.environ["PROMETHEUS_MULTIPROC_DIR"] = shared
+    shared = tempfile.mkdtemp(prefix="vizsla-workers-")
+    os.environ[SHARED_FOLDER] = shared
     try:
         uvicorn.run("vizsla.serve.run:served_app", factory=True, workers=workers, host=host, port=port, **OPTIONS)
     finally:
@@ -105,9 +107,11 @@ def served_app(*, check_only: bool = False) -> FastAPI:
     known = {each.name for each in fields(ServiceSettings)}
     given = {name: tuple(value) if isinstance(value, list) else value for name, value in described["settings"].items()}
     settings = ServiceSettings.from_environment(**{name: value for name, value in given.items() if name in known})
-    service = app(described["path"], settings=settings, judged=described["judged"], reranker=described["reranker"])
+    given_paths = {"judged": described["judged"], "reranker": described["reranker"]}
+    service = app(described["path"], settings=settings, **given_paths, shared_folder=os.environ.get(SHARED_FOLDER))
     if check_only:
         service.state.admission.close()
+        service.state.writing.close()
         service.state.backend.close(opened_here=True)
     return service
 

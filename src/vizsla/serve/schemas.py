@@ -52,6 +52,7 @@ class SearchRequest(Strict):
     group: Name | None = Field(None, description="Return the best item per value of this field.")
     highlights: bool = False
     explain: bool = False
+    stages: bool = Field(False, description="Return how long each step took: encode, search, score, facets.")
     syntax: Literal["web", "plain"] = Field(
         "web", description='With "phrases", +must, -not, field:word and prefix*, or plain words.'
     )
@@ -169,6 +170,7 @@ class CompareRequest(Strict):
     k: Annotated[int, Field(ge=1)] = 10
     where: Where | None = None
     highlights: bool = False
+    stages: bool = False
 
 
 class MemberRequest(Strict):

@@ -12,8 +12,10 @@ from fastapi import APIRouter, Query, Request, Response
 from pydantic_core import to_json
 
 from vizsla.errors import InputError
+from vizsla.serve.answers import CompareAnswer, Completions, ManyAnswers, OneAnswer, WhyAnswer
 from vizsla.serve.backend import overlaps
 from vizsla.serve.item_routes import READ, admitted, backend_of
+from vizsla.serve.openapi import answers
 from vizsla.serve.schemas import CompareRequest, ExplainRequest, SearchRequest
 from vizsla.serve.service_settings import ServiceSettings
 
@@ -30,7 +32,7 @@ class JsonBytes(Response):
         return to_json(content, inf_nan_mode="null")
 
 
-@router.post("/v1/search", dependencies=READ, tags=["search"])
+@router.post("/v1/search", dependencies=READ, tags=["search"], **answers(OneAnswer | ManyAnswers))
 async def search(request: Request, body: SearchRequest) -> Response:
     """Return the best items per query, with what was asked for beside them.
 
@@ -41,28 +43,33 @@ async def search(request: Request, body: SearchRequest) -> Response:
     check_limits(state.settings, texts, body.k, body.offset)
     backend = state.backend
     if body.query is None:
-        answers = await state.admission.run(backend.answer, texts, body)
+        deadline = time.monotonic() + state.settings.timeout_s
+        found = await state.admission.run(backend.answer, texts, body, deadline)
     else:
-        key = json.dumps(body.model_dump(exclude={"query", "ubi"}))  # escapes what UTF-8 cannot hold
         call = functools.partial(backend.answer, asked=body)
-        answers = [await state.batcher.run(body.using or backend.default(), key, call, body.query)]
+        found = [await state.batcher.run(body.using, lambda: _options_of(body), call, body.query)]
     took = time.perf_counter() - started
     given = body.ubi.query_id if body.ubi is not None else None
-    for text, answer in zip(texts, answers, strict=True):
+    for text, answer in zip(texts, found, strict=True):
         answer["query_id"] = given if given and len(texts) == 1 else uuid.uuid4().hex
         backend.queries.note(answer["query_id"], text)
-    member = body.using or backend.default()
+    member = found[0]["member"]
     state.metrics.searches.labels(member).observe(took)
     if took * 1e3 > state.settings.slow_ms:
         shown = texts[0][:200]
         state.log.write("slow", id=request.state.request_id, member=member, query=shown, ms=round(took * 1e3, 3))
-    common = {"member": member, "generation": backend.counts()["generation"], "took_ms": round(took * 1e3, 3)}
+    common = {"took_ms": round(took * 1e3, 3)}
     if body.query is not None:
-        return JsonBytes({**answers[0], **common})
-    return JsonBytes({"answers": answers, **common})
+        return JsonBytes({**found[0], **common})
+    first = {name: found[0][name] for name in ("member", "generation")}
+    return JsonBytes({"answers": found, **first, **common})
 
 
-@router.post("/v1/explain", dependencies=READ, tags=["search"])
+def _options_of(body: SearchRequest) -> str:
+    return json.dumps(body.model_dump(exclude={"query", "ubi"}))  # escapes what UTF-8 cannot hold
+
+
+@router.post("/v1/explain", dependencies=READ, tags=["search"], **answers(WhyAnswer))
 async def explain(request: Request, body: ExplainRequest) -> Response:
     """Say why an item has its score for a query: a tree of shares."""
     check_limits(request.app.state.settings, [body.query], 1, 0)
@@ -70,22 +77,22 @@ async def explain(request: Request, body: ExplainRequest) -> Response:
     return JsonBytes(why)
 
 
-@router.post("/v1/compare", dependencies=READ, tags=["search"])
+@router.post("/v1/compare", dependencies=READ, tags=["search"], **answers(CompareAnswer))
 async def compare(request: Request, body: CompareRequest) -> Response:
     """Answer a query by several members, and say how much the answers overlap."""
     check_limits(request.app.state.settings, [body.query], body.k, 0)
-    answers = []
+    compared = []
     for name in dict.fromkeys(body.members):
         asked = SearchRequest.model_validate({**body.model_dump(exclude={"members"}), "using": name})
         started = time.perf_counter()
         found = await admitted(request, backend_of(request).answer, [body.query], asked)
         took = round((time.perf_counter() - started) * 1e3, 3)
-        answers.append({"member": name, "took_ms": took, **found[0]})
-    ids = {each["member"]: [hit["id"] for hit in each["results"]] for each in answers}
-    return JsonBytes({"query": body.query, "answers": answers, "overlaps": overlaps(ids)})
+        compared.append({**found[0], "took_ms": took})
+    ids = {each["member"]: [hit["id"] for hit in each["results"]] for each in compared}
+    return JsonBytes({"query": body.query, "answers": compared, "overlaps": overlaps(ids)})
 
 
-@router.get("/v1/complete", dependencies=READ, tags=["search"])
+@router.get("/v1/complete", dependencies=READ, tags=["search"], **answers(Completions))
 async def complete(
     request: Request, q: Annotated[str, Query(max_length=200)], k: Annotated[int, Query(ge=1, le=50)] = 8
 ) -> Response:

@@ -10,6 +10,7 @@ from fastapi import HTTPException, Request
 
 from vizsla.serve.problems import ProblemResponse
 from vizsla.serve.service_settings import LOCAL_HOSTS, ServiceSettings
+from vizsla.serve.slow_clients import bounded, too_large
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -29,13 +30,13 @@ HEADERS = [
 
 
 class ProtectedApp:
-    """ASGI middleware: refuses foreign hosts and large bodies, and adds security headers to every answer.
+    """ASGI middleware: refuses foreign hosts, large and slow bodies, and adds security headers to every answer.
 
     The Host header is compared so that a page elsewhere cannot reach a local service by rebinding its name.
     """
 
     def __init__(self, app: Any, settings: ServiceSettings):
-        self._app, self._limit = app, settings.max_body_bytes
+        self._app, self._limit, self._seconds = app, settings.max_body_bytes, settings.body_timeout_s
         allowed = {host.lower() for host in settings.allowed_hosts}
         self._hosts = None if "*" in allowed else allowed | set(LOCAL_HOSTS)
 
@@ -54,17 +55,7 @@ class ProtectedApp:
         if refused is not None:
             await refused(scope, receive, send_protected)
             return
-        left = self._limit
-
-        async def receive_bounded() -> MutableMapping[str, Any]:
-            nonlocal left
-            message = await receive()
-            left -= len(message.get("body", b""))
-            if left < 0:
-                raise HTTPException(413, self._too_large())
-            return message
-
-        await self._app(scope, receive_bounded, send_protected)
+        await self._app(scope, bounded(receive, self._limit, self._seconds), send_protected)
 
     def _refused(self, scope: Scope) -> ProblemResponse | None:
         headers = dict(scope["headers"])
@@ -75,11 +66,8 @@ class ProtectedApp:
             return ProblemResponse(421, said)
         length = headers.get(b"content-length", b"0")
         if length.isdigit() and int(length[:20]) > self._limit:
-            return ProblemResponse(413, self._too_large())
+            return ProblemResponse(413, too_large(self._limit))
         return None
-
-    def _too_large(self) -> str:
-        return f"The body must have at most {self._limit:,} bytes. Send it in pieces."
 
 
 def require_read(request: Request) -> None:

@@ -32,6 +32,8 @@ class ServiceSettings:
         The longest query.
     max_queries : int
         How many queries, documents or items one request may carry.
+    body_timeout_s : float
+        A body that takes longer to come is answered with 408.
     timeout_s : float
         A search that takes longer is answered with 504; it keeps its thread until it ends.
     slow_ms : float
@@ -48,6 +50,7 @@ class ServiceSettings:
     max_k: int = 1000
     max_query_chars: int = 2000
     max_queries: int = 1000
+    body_timeout_s: float = 30.0
     timeout_s: float = 10.0
     slow_ms: float = 500.0
     read_token: str = field(default="", repr=False)
@@ -57,7 +60,7 @@ class ServiceSettings:
     def __post_init__(self) -> None:
         for name in ("threads", "max_waiting", "max_body_bytes", "max_k", "max_query_chars", "max_queries"):
             check_positive(name, getattr(self, name))
-        for name in ("timeout_s", "slow_ms"):
+        for name in ("body_timeout_s", "timeout_s", "slow_ms"):
             check_range(name, getattr(self, name), 0.001, 1e9)
         for name in ("read_token", "write_token"):
             token = getattr(self, name)

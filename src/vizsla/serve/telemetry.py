@@ -8,17 +8,17 @@ import sys
 import time
 import uuid
 from collections.abc import MutableMapping
+from pathlib import Path
 from typing import Any, TextIO
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest, multiprocess
 
 from vizsla.serve.problems import ProblemResponse
 from vizsla.serve.security import Receive, Scope, Send
+from vizsla.serve.shared_state import SHARED_FOLDER, is_alive
 
 SECONDS = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10)
 MAX_LOGGED_CHARS = 300
-SHARED_FOLDER = "PROMETHEUS_MULTIPROC_DIR"
-"""Where several workers keep their counts, so that each can answer for all."""
 
 
 class Metrics:
@@ -41,6 +41,10 @@ class Metrics:
         """Return all figures in Prometheus' text format; of all workers where there are several."""
         if not os.environ.get(SHARED_FOLDER):
             return generate_latest(self.registry)
+        for file in Path(os.environ[SHARED_FOLDER]).glob("gauge_live*_*.db"):
+            pid = int(file.stem.rpartition("_")[2])
+            if not is_alive(pid):  # a worker that was killed has nothing in flight
+                multiprocess.mark_process_dead(pid)  # type: ignore[no-untyped-call]
         every = CollectorRegistry()
         multiprocess.MultiProcessCollector(every)  # type: ignore[no-untyped-call]
         return generate_latest(every)
@@ -82,19 +86,25 @@ class ObservedApp:
         sound = 0 < len(given) <= 64 and given.isascii() and given.decode("latin-1").isprintable()
         request_id = given.decode("latin-1") if sound else uuid.uuid4().hex
         scope.setdefault("state", {})["request_id"] = request_id
-        started, status, answered = time.perf_counter(), 500, False
+        started, status, answered, lost = time.perf_counter(), 500, False, False
 
         async def send_observed(message: MutableMapping[str, Any]) -> None:
-            nonlocal status, answered
+            nonlocal status, answered, lost
             if message["type"] == "http.response.start":
                 status, answered = message["status"], True
                 message["headers"] = [*message.get("headers", ()), (b"x-request-id", request_id.encode())]
-            await send(message)
+            try:
+                await send(message)
+            except Exception:  # the client has gone, or sent what is no request after this one
+                lost = True
+                raise
 
         self._metrics.in_flight.inc()
         try:
             await self._app(scope, receive, send_observed)
         except Exception as error:
+            if lost:
+                return
             self._log.write("error", id=request_id, path=scope["path"], error=type(error).__name__)
             if not answered:
                 said = f"An unexpected error; the log has it under the request id {request_id}."

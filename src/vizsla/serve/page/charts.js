@@ -11,7 +11,7 @@ const span = (values) => {
 };
 
 /** Shares of a score as bars: the largest first, those below a share of the total folded into one row. */
-export function Bars({ parts, total, fold = 0.05 }) {
+export function Bars({ parts, total, fold = 0.05, digits = 3 }) {
   const sorted = [...parts].sort((a, b) => Math.abs(b.score) - Math.abs(a.score));
   const floor = fold * Math.max(Math.abs(total), 1e-12);
   const shown = sorted.filter((part, at) => at < 3 || Math.abs(part.score) >= floor);
@@ -24,23 +24,19 @@ export function Bars({ parts, total, fold = 0.05 }) {
   const most = Math.max(...shown.map((part) => Math.abs(part.score)), 1e-12);
   return html`<ul class="bars">${shown.map((part) => html`<li>
     <span class="reason">${part.reason}</span>
-    <span class="value">${number(part.score)}</span>
+    <span class="value">${number(part.score, digits)}</span>
     <svg class=${part.score < 0 ? "bar negative" : "bar"} viewBox="0 0 100 6" preserveAspectRatio="none" aria-hidden="true">
       <rect width=${(100 * Math.abs(part.score)) / most} height="6" rx="1" /></svg>
   </li>`)}</ul>`;
 }
 
-/** Stages of an answer one after the other, in milliseconds. */
+/** Stages of an answer on one line of time, in milliseconds; those within another stage are indented. */
 export function Waterfall({ stages }) {
-  const total = stages.reduce((sum, stage) => sum + stage.ms, 0) || 1;
-  let at = 0;
-  return html`<ul class="bars waterfall">${stages.map((stage) => {
-    const start = at;
-    at += stage.ms;
-    return html`<li><span class="reason">${stage.name}</span><span class="value">${stage.ms.toFixed(2)} ms</span>
-      <svg class="bar" viewBox="0 0 100 6" preserveAspectRatio="none" aria-hidden="true">
-        <rect x=${(100 * start) / total} width=${Math.max(0.5, (100 * stage.ms) / total)} height="6" rx="1" /></svg></li>`;
-  })}</ul>`;
+  const total = Math.max(...stages.map((stage) => stage.start + stage.ms), 1e-6);
+  return html`<ul class="bars waterfall">${stages.map((stage) => html`<li>
+    <span class=${`reason within-${Math.min(stage.depth, 4)}`}>${stage.name}</span><span class="value">${stage.ms.toFixed(2)} ms</span>
+    <svg class="bar" viewBox="0 0 100 6" preserveAspectRatio="none" aria-hidden="true">
+      <rect x=${(100 * stage.start) / total} width=${Math.max(0.5, (100 * stage.ms) / total)} height="6" rx="1" /></svg></li>`)}</ul>`;
 }
 
 /** Points with names: quality against cost. The axis of costs is logarithmic. */

@@ -18,7 +18,7 @@ export function CompareView({ info }) {
     if (!query.trim() || chosen.length < 2) return undefined;
     const abort = new AbortController();
     setBusy(true);
-    post("/v1/compare", { query, members: chosen, k: 10, highlights: true }, abort.signal).then(
+    post("/v1/compare", { query, members: chosen, k: 10, highlights: true, stages: true }, abort.signal).then(
       (found) => { setAnswer(found); setProblem(null); setBusy(false); },
       (error) => { if (error.name !== "AbortError") { setProblem(error); setBusy(false); } },
     );

@@ -2,7 +2,7 @@
 
 import { html, useEffect, useRef, useState } from "./vendor-htm-preact.js";
 import { call, finished, get, post, quantile, readMetrics } from "./api.js";
-import { Lines } from "./charts.js";
+import { Bars, Lines } from "./charts.js";
 import { Empty, Failure, ago, bytes, count, useInterval } from "./shared.js";
 
 const EVERY_MS = 2000;
@@ -84,7 +84,13 @@ export function DashboardView({ info, live, reload, say }) {
           <td>${count((members[name] || {}).items_since)}</td><td>${count((members[name] || {}).clicks_since)}</td>
           <td>${(members[name] || {}).type !== "composite" && html`<button type="button" disabled=${Boolean(busy)} aria-label=${`Rebuild ${name}`} onClick=${() => act(`rebuild ${name}`, `${name} was rebuilt.`, async () => finished(await post("/v1/admin/rebuild", { member: name })))}>
             ${busy === `rebuild ${name}` ? "Rebuilding…" : "Rebuild"}</button>`}</td>`}</tr>`)}</tbody></table></div>
-    ${live && html`<section class="card"><h2>Snapshots</h2>
+    ${live && html`<section class="card"><h2>Segments</h2>
+      <p>${count((stats.segments || []).length)} segments, ${count(stats.memory_rows)} items in memory, ${count(stats.deleted)} deleted items that the next merge removes.
+        This worker stored ${count(stats.writes)} changes in ${count(stats.commits)} commits.</p>
+      ${(stats.segments || []).length > 0 && html`<${Bars} parts=${stats.segments.map((rows, at) => ({ reason: `segment ${at + 1}`, score: rows }))} total=${0} digits=${0} />`}
+      <button type="button" disabled=${Boolean(busy)} onClick=${() => act("maintain", "Segments were merged where that was due.", async () => finished(await post("/v1/admin/maintain", {})))}>
+        ${busy === "maintain" ? "Merging…" : "Flush and merge"}</button></section>
+    <section class="card"><h2>Snapshots</h2>
       <p>A snapshot keeps recipes, weights and models. Rolling back changes the members; items and clicks stay.</p>
       <form class="tools" onSubmit=${(event) => {
         event.preventDefault();

@@ -18,13 +18,17 @@ function shares(why) {
   return part.parts.length ? part.parts : [part];
 }
 
+/** What the service noted, after the time in its queue and before that on the way; times are from the beginning. */
 export function stagesOf(answer) {
-  const search = Math.min(answer.cost ? answer.cost.ms : 0, answer.took_ms);
-  return [
-    { name: "search", ms: search },
-    { name: "queue and answer", ms: Math.max(0, answer.took_ms - search) },
-    { name: "network and page", ms: Math.max(0, answer.total_ms - answer.took_ms) },
-  ];
+  const noted = (answer.stages || []).map((each) => ({ name: each.name, start: each.start_ms, ms: each.ms, depth: each.depth }));
+  const search = noted.length ? Math.max(...noted.map((each) => each.start + each.ms)) : Math.min(answer.cost ? answer.cost.ms : 0, answer.took_ms);
+  if (!noted.length) noted.push({ name: "search", start: 0, ms: search, depth: 0 });
+  const stages = noted.map((each) => ({ ...each, start: each.start + Math.max(0, answer.took_ms - search) }));
+  stages.unshift({ name: "queue and answer", start: 0, ms: Math.max(0, answer.took_ms - search), depth: 0 });
+  if (answer.total_ms !== undefined) {
+    stages.push({ name: "network and page", start: answer.took_ms, ms: Math.max(0, answer.total_ms - answer.took_ms), depth: 0 });
+  }
+  return stages;
 }
 
 export function WhyDrawer({ hit, answer, onClose }) {
@@ -42,7 +46,7 @@ export function WhyDrawer({ hit, answer, onClose }) {
     ${why && html`<p>Score <b>${number(why.score, 4)}</b> by member <b>${answer.member}</b>: ${why.reason}</p>
       <${Bars} parts=${shares(why)} total=${why.score} />
       <h3>Everything</h3><ul class="tree"><${Tree} part=${why} /></ul>`}
-    ${answer.total_ms !== undefined && html`<h3>Time of this answer</h3><${Waterfall} stages=${stagesOf(answer)} />`}
+    ${answer.took_ms !== undefined && html`<h3>Time of this answer</h3><${Waterfall} stages=${stagesOf(answer)} />`}
     ${answer.cost && html`<p class="meta">${Object.entries(answer.cost).filter(([name, value]) => name !== "ms" && value)
       .map(([name, value]) => html`<span>${name}: ${String(value)}</span>`)}</p>`}
   <//>`;

@@ -1,0 +1,89 @@
+"""Bounds on clients that send slowly or too much: no request holds a connection for ever."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, MutableMapping
+from typing import Any
+
+from fastapi import HTTPException
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+HEADERS_S = 10.0
+"""How long a client may take to send the head of a request; the server ends the connection then."""
+
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+
+
+class ImpatientProtocol(H11Protocol):
+    """uvicorn's HTTP protocol, with a limit on the time in which the head of a request must come."""
+
+    headers_s = HEADERS_S
+    _silence: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: Any) -> None:
+        """Begin to wait for a request."""
+        super().connection_made(transport)
+        self._wait()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Wait no longer."""
+        self._stop()
+        super().connection_lost(exc)
+
+    def on_response_complete(self) -> None:
+        """Begin to wait for the next request."""
+        super().on_response_complete()
+        self._wait()
+
+    def _wait(self) -> None:
+        self._stop()
+        self._silence = self.loop.call_later(self.headers_s, self._end_unless_busy)
+
+    def _stop(self) -> None:
+        if self._silence is not None:
+            self._silence.cancel()
+            self._silence = None
+
+    def _end_unless_busy(self) -> None:
+        idle = self.cycle is None or self.cycle.response_complete
+        if idle and not self.transport.is_closing():
+            self.transport.close()
+
+
+def bounded(receive: Receive, max_bytes: int, seconds: float) -> Receive:
+    """Return what reads a body of at most so many bytes, which must come within so many seconds.
+
+    Parameters
+    ----------
+    receive : function
+        What reads the next part.
+    max_bytes : int
+        More raises HTTPException 413.
+    seconds : float
+        A body that comes later raises HTTPException 408.
+    """
+    left, ends, whole = max_bytes, asyncio.get_running_loop().time() + seconds, False
+
+    async def receive_bounded() -> Message:
+        nonlocal left, whole
+        if whole:  # what comes now is that the client goes away, whenever that is
+            return await receive()
+        try:
+            async with asyncio.timeout_at(ends):
+                message = await receive()
+        except TimeoutError:
+            raise HTTPException(408, f"The body must come within {seconds:g} s.") from None
+        left -= len(message.get("body", b""))
+        if left < 0:
+            raise HTTPException(413, too_large(max_bytes))
+        whole = not message.get("more_body", False)
+        return message
+
+    return receive_bounded
+
+
+def too_large(max_bytes: int) -> str:
+    """Return what to say of a body with more bytes."""
+    return f"The body must have at most {max_bytes:,} bytes. Send it in pieces."
