@@ -72,7 +72,7 @@ def main() -> None:
         timed("open", [lambda: member.open([Path(folder) / "all"], [given.items])] * 1)
         size = sum(file.stat().st_size for file in (Path(folder) / "all").iterdir())
         print(f"{size / given.items:,.0f} bytes per item on disk")
-        live = SlotRetriever(plain.items, member.view(None), None, given.items)
+        live = SlotRetriever(plain.items, member.view(None), None)
         for name, retriever in (("plain search", plain), ("live search", live)) * 2:
             timed(name, [lambda query=query, each=retriever: each(query, 10) for query in asked])  # type: ignore[misc]
         view = member.view(None)

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.corpus import data_folder
 from benchmarks.rows import Row, arguments, report
 from tests.scale.killing import MEMBERS, Killing
 from vizsla.data.dataset import Dataset
@@ -39,7 +40,7 @@ def own_options(parser: argparse.ArgumentParser) -> None:
 def main() -> None:
     given = arguments("scale", own=own_options)
     parts, rows = given.part or PARTS, list[Row]()
-    shop = log(4_000 if given.quick else None)
+    shop = log(4_000 if given.quick else None) if set(parts) - {"kills"} else Dataset.of({"none": ""})
     if "equality" in parts:
         rows += equality(shop)
     if "cost" in parts:
@@ -53,9 +54,8 @@ def main() -> None:
 
 def log(queries: int | None) -> Dataset:
     """Return tldr's items and train clicks; with a number, of so many queries."""
-    folder = Path(__file__).resolve().parents[2] / "shared" / "data" / "tldr"
-    dataset = open_dataset(Path(os.environ.get("VIZSLA_DATA", folder.parent)) / "tldr")
-    clicks = dataset.qrels["train"] if dataset.clicks.nnz == 0 else dataset.clicks
+    dataset = open_dataset(data_folder() / "tldr")
+    clicks = dataset.clicks
     if queries is not None:
         clicks = clicks.copy()
         clicks.data[clicks.indptr[min(queries, clicks.shape[0])] :] = 0
@@ -196,7 +196,10 @@ def kills(count: int) -> list[Row]:
             killing.kill()
             wrong += number % 10 == 9 and killing.differs()
             if number % 10 == 9:
-                print(f"{number + 1} kills, {killing.writes} acknowledged writes", flush=True)
+                lost = len(killing.lost())
+                print(
+                    f"{number + 1} kills, {killing.writes} acknowledged writes: {lost} lost, {wrong} wrong", flush=True
+                )
         lost, wrong = len(killing.lost()), wrong + killing.differs()
         killing.close()
     writes = f"{count} kills of shard actors, {killing.writes} acknowledged writes"

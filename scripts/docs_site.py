@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 RESULTS = Path(__file__).parents[1] / "benchmarks" / "results"
+ELSEWHERE = re.compile(r"(?<!!)\[([^\]]+)\]\(((?:\.\./)+(?:examples/\S+|\w+\.py))\)")
+"""Links to files of the repository that are no pages."""
 
 
 def on_files(files: Any, config: Any) -> Any:
@@ -23,10 +25,13 @@ def on_files(files: Any, config: Any) -> Any:
 
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
-    """Let links between docs/ and benchmarks/ lead to the pages of the site (called by mkdocs)."""
+    """Let links lead to the pages of the site, and name files that are not on it (called by mkdocs)."""
     if page.file.src_uri.startswith("results/"):
-        return markdown.replace("](../../docs/", "](../").replace("](../README.md", "](index.md")
-    return re.sub(r"\]\(((?:\.\./)+)benchmarks/results/", lambda found: f"]({found[1][3:]}results/", markdown)
+        markdown = markdown.replace("](../../docs/", "](../").replace("](../README.md", "](index.md")
+        markdown = markdown.replace("](../docs/", "](../").replace("](results/", "](")
+    else:
+        markdown = re.sub(r"\]\(((?:\.\./)+)benchmarks/results/", lambda found: f"]({found[1][3:]}results/", markdown)
+    return ELSEWHERE.sub(lambda found: f"{found[1]} (`{found[2].replace('../', '')}`)", markdown)
 
 
 def reference() -> str:

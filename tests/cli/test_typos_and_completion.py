@@ -25,6 +25,8 @@ def test_typos_are_forgiven_by_an_index_that_was_built_for_it(items, tmp_path, c
     assert main(["search", index, "firefx"]) == 0
     shown = capsys.readouterr().out
     assert "Did you mean 'firefox'?" in shown
+    assert main(["search", index, "firefx", "--offset", "1"]) == 0
+    assert "Did you mean 'firefox'?" in capsys.readouterr().out
     assert main(["search", index, "firefox"]) == 0
     assert "Did you mean" not in capsys.readouterr().out
     assert main(["search", index, "brwoser", "--json"]) == 0

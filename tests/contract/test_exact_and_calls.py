@@ -14,6 +14,7 @@ from tests.contract.catalog import ITEMS, QUERIES
 from tests.contract.registry import INDEXES, RETRIEVERS, RetrieverCase, anchors
 from vizsla.base.page import Page
 from vizsla.base.queries import Queries
+from vizsla.compose.adjustments import adjust
 from vizsla.compose.budgeted import rerank
 from vizsla.compose.shards import shards
 from vizsla.compose.weighted_sum import Sum
@@ -298,6 +299,7 @@ WEB_SPENDING = {
     "rerank of a sum": lambda spy: (kept_words().normalized() + others().normalized()) >> spy.scorer(DISTINCT),
     "budget": lambda spy: kept_words().rerank(Budget(spy.scorer(DISTINCT), calls=10**6), depth=15),
     "budgeted rerank": lambda spy: rerank(kept_words(), spy.scorer(DISTINCT), budget=12),
+    "adjusted": lambda spy: adjust(rerank(kept_words(), spy.scorer(DISTINCT), budget=12), {"synonyms": ["fig, leaf"]}),
     "sum of a rerank": lambda spy: _with_texts(words().rerank(spy.scorer(DISTINCT), depth=9)),
     "adacur": lambda spy: _with_texts(adacur(spy.scorer(DISTINCT), anchors(), first=words(), budget=12, rounds=3)),
     "anncur": lambda spy: _with_texts(anncur(spy.scorer(DISTINCT), anchors(), budget=20)),

@@ -9,6 +9,7 @@ import numpy as np
 import vizsla
 from vizsla.core.strings import Strings
 from vizsla.engine.member import SlotRetriever
+from vizsla.engine.slots import SlotMap
 
 QUERIES = ["fig", "fig tree", "pear or plum", "", "zzz", "0 1 2 3"]
 
@@ -98,7 +99,7 @@ class LiveRows:
     def retriever(self) -> SlotRetriever:
         whole = all(self.live)
         view = self.member.view(None if whole else np.array(self.live))
-        return SlotRetriever(Strings.of(self.ids), view, None if whole else self.slots, len(self.texts))
+        return SlotRetriever(Strings.of(self.ids), view, None if whole else SlotMap.of(np.array(self.live)))
 
 
 def same_answers(found, truth, seed: int = 0) -> None:

@@ -5,6 +5,7 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -12,6 +13,7 @@ from tests.engine.model import WORDS, Model
 from vizsla import Recipe
 from vizsla.base.encoder import FunctionEncoder
 from vizsla.engine.engine import Engine
+from vizsla.errors import InputError
 
 MEMORY = "/dev/shm" if Path("/dev/shm").is_dir() else None
 
@@ -99,3 +101,13 @@ def test_a_correction_that_was_never_built_is_what_it_corrects(tmp_path):
         assert engine.search("sweet").ids == [["p"]]
         engine.delete("p")
         assert engine.search("sweet").ids[0] in ([], ["f"])
+
+
+def test_a_member_over_a_recipe_of_its_own_must_be_built_first(tmp_path):
+    recipe = Recipe.of("pefa", base=Recipe.of("bm25"), variant="xs", weight=0.5, calibrated=False)
+    with Engine.create(tmp_path / "engine", members={"clicks": recipe}, maintenance="manual") as engine:
+        engine.add({"f": "a fig", "p": "a pear"})
+        with pytest.raises(InputError, match="must be built first"):
+            engine.search("fig")
+        engine.rebuild()
+        assert engine.search("fig").ids == [["f"]]

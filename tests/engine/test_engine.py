@@ -312,3 +312,30 @@ def test_a_folder_that_cannot_be_made_is_one_sentence(tmp_path):
     (tmp_path / "file").write_text("x")
     with pytest.raises(EngineError, match="can be made"):
         Engine.create(tmp_path / "file" / "engine", members=MEMBERS)
+
+
+@pytest.mark.parametrize("kind", ["bm25", "tfidf"])
+def test_fields_of_a_member_are_weighed_apart(tmp_path, kind):
+    items = [Item("text", "fig and a pear", "plum"), Item("title", "plum and a pear", "fig"), Item("none", "date")]
+    members = {"words": Recipe.of(kind, fields={"title": 5, "text": 1})}
+    with Engine.create(tmp_path / "engine", members=members, maintenance="manual") as engine:
+        engine.add(items)
+        engine.rebuild()
+        fresh = Recipe.of(kind, fields={"title": 5, "text": 1}).build(Dataset.of(items))
+        assert engine.search("fig").to_dict() == fresh("fig").to_dict()
+        assert engine.search("fig").ids == [["title", "text"]]
+        assert str(engine.explain("fig", "title")) == str(fresh.explain("fig", "title"))
+        engine.add([Item("new", "", "fig")])
+        assert engine.search("fig").ids == [["title", "text"]]  # as documented: until it is rebuilt
+        engine.rebuild("words")
+        assert "new" in engine.search("fig").ids[0]
+
+
+def test_a_page_of_a_member_that_is_built_anew_knows_all_matches_and_their_words(tmp_path):
+    items = [Item(str(number), "a fig tree" if number % 3 else "a pear") for number in range(9)]
+    with Engine.create(tmp_path / "engine", members={"words": Recipe.of("tfidf")}) as engine:
+        engine.add(items)
+        built = Recipe.of("tfidf").build(Dataset.of(items, keep_texts=True))
+        page, fresh = (each.page("fig", 2, highlight=True) for each in (engine, built))
+        assert (page.total, page.total_is_exact, page.ids) == (fresh.total, fresh.total_is_exact, fresh.ids)
+        assert page[0].highlights["text"] == [(2, 5)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import posixpath
 import re
 import subprocess
 import sys
@@ -139,3 +140,24 @@ def test_the_reference_of_the_command_line_has_every_verb():
     page = reference()
     assert [verb for verb in VERBS if f"## vizsla {verb}\n" not in page] == []
     assert "--where WHAT" in page
+
+
+def test_links_of_the_site_lead_to_pages_of_the_site():
+    """What `make docs` refuses: links between docs/ and benchmarks/ lead to the places that the site has for them."""
+    from types import SimpleNamespace
+
+    from scripts.docs_site import RESULTS, on_page_markdown
+
+    sources = {path.relative_to(DOCS).as_posix(): path for path in DOCS.rglob("*") if path.is_file()}
+    sources |= {f"results/{path.name}": path for path in RESULTS.glob("*.md")}
+    sources |= {"results/index.md": RESULTS.parent / "README.md"}
+    lost = {}
+    for name, path in sources.items():
+        if path.suffix == ".md":
+            page = SimpleNamespace(file=SimpleNamespace(src_uri=name))
+            shown = on_page_markdown(path.read_text(encoding="utf-8"), page)
+            links = [link for link in re.findall(r"\]\(([^)#\s]+)", shown) if "://" not in link]
+            places = [posixpath.normpath(posixpath.join(posixpath.dirname(name), link)) for link in links]
+            if missing := sorted(set(places) - sources.keys() - {"reference/cli.md"}):
+                lost[name] = missing
+    assert lost == {}

@@ -62,6 +62,7 @@ OWN = {
     "serve/application.py": "the ASGI application, which workers import by name",
     "serve/page_routes.py": "routes, which the application joins",
     "serve/rerank_routes.py": "routes, which the application joins",
+    "serve/sharded_backend.py": "a collection of shards, apart from engines and artifacts",
     "serve/search_routes.py": "routes, which the application joins",
     "serve/slow_clients.py": "the protocol that uvicorn imports by name, and bounds on bodies",
 }

@@ -62,6 +62,7 @@ COMMANDS = [
 ]
 SLOW = [
     "demo fig",
+    "diagnose bm25 items.tsv --queries queries.tsv --qrels qrels.txt --json out",
     "export onnx model --cross-encoder -o out",
     "train cross-encoder items.tsv --clicks clicks.tsv --model model --max-tokens 32 --max-steps 4 -o out",
     "train sidr items.tsv --clicks clicks.tsv --model model --max-tokens 32 --max-steps 4 -o out",

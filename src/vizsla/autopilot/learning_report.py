@@ -120,11 +120,12 @@ class LearningReport:
     def show(self) -> None:
         """Print the summary, the systems and the slices."""
         print(self.summary)
-        header = ["system", "nDCG@10", "95 % interval", "to the winner", "ms p95", "bytes/item", "calls"]
-        print_table(header, [_row(each) for each in self.measured])
+        header = ["system", "nDCG@10", "95 %", "to winner", "ms p95", "bytes/item"]
+        print_table(header, [_row(each, best=not at) for at, each in enumerate(self.measured)])
         rows = [[one["slice"], f"{one['searches']:,}", f"{one['winner']:.3f}", f"{one['baseline']:.3f}",
-                 f"{one['gain']:+.3f} ({one['low']:+.3f} to {one['high']:+.3f})"] for one in self.slices]  # fmt: skip
-        print_table(["searches", "count", "winner", "baseline", "gain"], rows)
+                 f"{one['gain']:+.3f}", f"{one['low']:+.2f} {one['high']:+.2f}"] for one in self.slices]  # fmt: skip
+        if rows:
+            print_table(["searches", "count", "winner", "baseline", "gain", "95 %"], rows)
         for note in self.notes:
             print(note)
 
@@ -148,13 +149,13 @@ def _plain(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else str(value)
 
 
-def _row(one: Measured) -> list[str]:
-    costs = [one.ms, one.bytes_per_item, one.calls]
+def _row(one: Measured, *, best: bool) -> list[str]:
+    costs = (one.ms, one.bytes_per_item)
     said = [
         "–" if cost is None or np.isnan(cost) else f"{cost:,.2f}" if cost < 10 else f"{cost:,.0f}" for cost in costs
     ]
-    interval = f"{one.low:.3f} to {one.high:.3f}"
-    return [one.name, f"{one.quality:.3f}", interval, f"{-one.behind:+.3f} {one.verdict}", *said]
+    verdict = "" if best else f"{-one.behind:+.3f} {one.verdict.split()[0]}"
+    return [one.name, f"{one.quality:.3f}", f"{one.low:.3f}–{one.high:.3f}", verdict, *said]
 
 
 def measured_system(

@@ -371,6 +371,11 @@ class PageRequest:
         names = [TITLE, TEXT_FIELD] if fields is True else [fields] if isinstance(fields, str) else list(fields)
         if not all(isinstance(name, str) for name in names):
             raise InputError("`highlight` must name fields. Got something else than a text.")
+        if self._details is None:
+            raise InputError(
+                "`highlight` must have texts or fields to look at. Got items of which only ids are known: build with "
+                "keep_texts=True (--keep-texts)."
+            )
         details = self._known()
         if fields is not True:
             for name in names:

@@ -244,6 +244,8 @@ class Answers:
             found.show(k=given.k, texts=self._texts(found), fields=self._fields)
         else:
             show_blocks(found, k=given.k, texts=self._texts(found), offset=given.offset)
+        for hint in found.hints:
+            print(escape_control(hint))
         print_counts(page)
         if given.explain:
             self._print_reasons(found, asked)

@@ -180,6 +180,7 @@ class Adjustments:
         self.signals = [_signal(one) for one in _listed(values, "signals", Mapping)]
         self.rules = [_rule(one, at) for at, one in enumerate(_listed(values, "rules", Mapping), 1)]
         self.synonyms = Synonyms.of(self.lines)
+        self._last: tuple[str, list[Rule]] | None = None
         self._by_query: dict[str, list[int]] = {}
         self._patterns: list[tuple[int, re.Pattern[str] | None]] = []
         for at, rule in enumerate(self.rules):
@@ -197,8 +198,12 @@ class Adjustments:
         >>> [rule.name for rule in shop.rules_for("tv stand")]
         ['rule 1', 'rule 2']
         """
-        found = [at for at, pattern in self._patterns if pattern is None or pattern.search(text) is not None]
-        return [self.rules[at] for at in sorted([*found, *self._by_query.get(_said(text), ())])]
+        last = self._last
+        if last is None or last[0] != text:  # a search asks several times
+            found = [at for at, pattern in self._patterns if pattern is None or pattern.search(text) is not None]
+            own = self._by_query.get(_said(text), ())
+            last = self._last = text, [self.rules[at] for at in sorted([*found, *own])]
+        return last[1]
 
     @classmethod
     def of(cls, given: Adjustments | Mapping[str, Any] | str | Path) -> Adjustments:

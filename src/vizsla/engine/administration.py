@@ -36,6 +36,7 @@ from vizsla.engine.catalog import (
     state_of,
 )
 from vizsla.engine.definitions import (
+    COMPOSITE,
     LIVE,
     STATIC,
     Definition,
@@ -174,9 +175,8 @@ def evaluated(follower: Follower, condition: Condition) -> Matches:
     layout = follower.layout(metadata=True)
     generation = layout.generation
     mask = generation.filter(condition).mask
-    numbers = (
-        layout.numbers[np.flatnonzero(mask)] if generation.slots is None else layout.numbers[generation.slots[mask]]
-    )
+    found = np.flatnonzero(mask)
+    numbers = layout.numbers[found if generation.slots is None else generation.slots.of_items(found)]
     return Matches(generation.state.layout, layout.last_item, layout.last_change, numbers)
 
 
@@ -266,11 +266,11 @@ def _put_live(
     kind = member_class(recipe, known)
     if kind is None:
         raise InputError(f"The member {definition.name!r} must be one that follows changes. Got {recipe!r:.100}.")
-    dataset, moment = read(follower, lambda connection: (dataset_of(connection), state_of(connection)))
+    dataset, moment, layout = read(follower, lambda connection: (*_moment(connection), state_of(connection).layout))
     follower.current()
     bound = bindings_of(recipe, follower.bindings, follower.objects, follower.members)
-    settled = definition.but(settled=kind.settle_on(recipe, dataset, bound), number=0)
-    _store_live(follower, maintenance, settled, known, definition.number, moment.layout, action)
+    settled = definition.but(settled=kind.settle_on(recipe, dataset, bound), trained=moment, number=0)
+    _store_live(follower, maintenance, settled, known, definition.number, layout, action)
 
 
 def _store_live(
@@ -366,13 +366,7 @@ def rebuild(follower: Follower, maintenance: Maintenance, name: str | None, thre
 def _rebuild_static(
     follower: Follower, maintenance: Maintenance, definition: Definition, known: dict[str, Definition], threads: int
 ) -> None:
-    def moment(connection: sqlite3.Connection) -> tuple[Dataset, TrainingMoment]:
-        dataset, now = dataset_of(connection), time.time()
-        lasts = last_given(connection, "items"), last_given(connection, "clicks")
-        clicks = connection.execute("SELECT COUNT(*) FROM clicks").fetchone()[0]
-        return dataset, TrainingMoment(state_of(connection).generation, now, *lasts, len(dataset.items), clicks)
-
-    dataset, trained = read(follower, moment)
+    dataset, trained = read(follower, _moment)
     recipe = inlined(Recipe.stored(definition.recipe or {}), known)
     bindings = {**follower.objects, **follower.bindings}
     built: Retriever = recipe.build(dataset, threads=threads, bindings=bindings)
@@ -396,6 +390,14 @@ def _rebuild_static(
         maintenance.commit(swapped)
         new.keep()
         maintenance.sweep()
+
+
+def _moment(connection: sqlite3.Connection) -> tuple[Dataset, TrainingMoment]:
+    """Return what there is to train on, and when."""
+    dataset, now = dataset_of(connection), time.time()
+    lasts = last_given(connection, "items"), last_given(connection, "clicks")
+    clicks = connection.execute("SELECT COUNT(*) FROM clicks").fetchone()[0]
+    return dataset, TrainingMoment(state_of(connection).generation, now, *lasts, len(dataset.items), clicks)
 
 
 def erase(catalog: CatalogFile, writer: Writer) -> None:
@@ -509,7 +511,9 @@ def stats(follower: Follower, generation: Generation) -> dict[str, Any]:
         clicks = connection.execute("SELECT COUNT(*) FROM clicks").fetchone()[0]
         segments = stored_segments(connection)
         known = stored_members(connection)
-        since = {name: _since(connection, each.trained) for name, each in known.items() if each.type == STATIC}
+        moments = {name: each.trained for name, each in known.items() if each.type != COMPOSITE}
+        counts = {moment: _since(connection, moment) for moment in set(moments.values())}
+        since = {name: counts[moment] for name, moment in moments.items()}
         return {"clicks": clicks, "segments": segments, "known": known, "since": since}
 
     read_now = read(follower, counted)

@@ -163,10 +163,13 @@ class CatalogFile:
 
     def data_version(self) -> int:
         """Return a number that changes when another connection, of this or any process, has committed."""
-        with self.named_errors(), _SQLITE:
-            connection = self._connection("read")
-            version: int = connection.execute("PRAGMA data_version").fetchone()[0]
-            return version
+        # Every search asks this: without the context manager it takes a third less.
+        try:
+            with _SQLITE:
+                version: int = self._connection("read").execute("PRAGMA data_version").fetchone()[0]
+                return version
+        except sqlite3.Error as error:
+            raise self._named(error) from error
 
     def maintain(self, act: Callable[[sqlite3.Connection], T]) -> T:
         """Run statements that stand outside of transactions, such as VACUUM."""

@@ -24,7 +24,8 @@ _NAME = re.compile(r"[A-Za-z_]\w{0,63}")
 
 CACHE = "cache"
 """What an EmbeddingCache is called among the bindings: members that encode texts ask it first."""
-REGISTRY = ("lexical_member", "tokens_member", "vector_member", "pefa_member", "typo_member", "whole_member")
+MEMBERS = ("lexical", "tokens", "vector", "pefa", "typo", "memory", "whole")
+REGISTRY = tuple(f"{name}_member" for name in MEMBERS)
 """Modules of live members, imported when a member needs one; the first class that accepts a recipe takes it."""
 
 
@@ -75,7 +76,7 @@ class Definition:
     files : dict
         What that folder holds.
     trained : TrainingMoment, optional
-        What a static member was built of.
+        What a static member was built of, and what a live one has settled on.
     objects : dict of str to str
         The folders of encoders that are stored in the engine, by fingerprint.
     """

@@ -528,14 +528,15 @@ class Engine(LiveRetriever):
         member = generation.retriever(using)
         if isinstance(offset, bool) or not isinstance(offset, int) or offset < 0:
             raise InputError(f"`offset` must be a whole number from 0 on. Got {offset!r}.")
+        if not explain:
+            most = check_positive("k", k) + offset if offset else k
+            found = member(query, most, where=filter, threads=threads, syntax=syntax)
+            return found if not offset else administration.page_of(found, offset)
         asked, most = Queries.of(query), check_positive("k", k) + offset
         # One query at a time where reasons follow: what was paid for its answer serves these.
         alone = [asked] if len(asked) == 1 else [Queries([text]) for text in asked.texts]
-        together = alone if explain and alone else [asked]
-        found = stacked([member(each, most, where=filter, threads=threads, syntax=syntax) for each in together])
+        found = stacked([member(each, most, where=filter, threads=threads, syntax=syntax) for each in alone or [asked]])
         page = found if not offset else administration.page_of(found, offset)
-        if not explain:
-            return page
         explained = [
             [member.explain(each, id, where=filter, syntax=syntax) for id in ids]
             for each, ids in zip(alone, page.ids, strict=True)

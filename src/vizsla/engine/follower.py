@@ -14,6 +14,7 @@ import numpy as np
 
 from vizsla._internal.forking import ForkLock
 from vizsla.artifacts.artifact import load
+from vizsla.base.encoder import Encoder
 from vizsla.base.recipe import Recipe
 from vizsla.base.retriever import Retriever
 from vizsla.compose.parser import parse
@@ -22,6 +23,7 @@ from vizsla.data.conditions import Condition
 from vizsla.data.dataset import Dataset
 from vizsla.data.filter import Filter
 from vizsla.data.metadata_builder import TITLE_FIELD
+from vizsla.encoders.persistence import given_encoder
 from vizsla.engine.catalog import CatalogFile, State, last_given, state_of
 from vizsla.engine.definitions import (
     COMPOSITE,
@@ -34,7 +36,7 @@ from vizsla.engine.definitions import (
     member_class,
     stored_members,
 )
-from vizsla.engine.live_items import LiveCatalog, LiveMetadata, joined_ids, joined_text
+from vizsla.engine.live_items import LiveCatalog, LiveMetadata, StoredRows, joined_text
 from vizsla.engine.live_metadata import (
     Fields,
     MemoryBlock,
@@ -48,8 +50,10 @@ from vizsla.engine.live_metadata import (
 )
 from vizsla.engine.member import LiveMember, LiveView, SlotClicks, SlotRetriever
 from vizsla.engine.query_memory import QueryMemory, RememberedRetriever
-from vizsla.engine.segments import METADATA, Segment, check_files, read_rows, stored_segments
+from vizsla.engine.segments import METADATA, Files, Segment, SegmentRows, check_files, read_rows, stored_segments
+from vizsla.engine.slots import GrowingArray, SlotMap
 from vizsla.engine.static_member import ReindexedRetriever, StaticMember
+from vizsla.engine.verified import VerifiedFolders
 from vizsla.errors import EngineError, FormatError, InputError
 from vizsla.typing import BoolArray, Int32Array, Int64Array
 
@@ -74,21 +78,25 @@ class Generation:
         The members.
     default : str
         The name of the member that answers unless another is named.
+    slots : SlotMap, optional
+        Which slots have an item; None where all have.
+    size : int
+        The number of slots.
     """
 
     def __init__(
         self,
         state: State,
         items: LiveCatalog,
-        slots: Int32Array | None,
-        size: int,
+        slots: SlotMap,
         members: tuple[dict[str, Definition], str],
         views: dict[str, LiveView],
         static: Callable[[Definition, LiveCatalog], Retriever],
         memory: QueryMemory | None = None,
         objects: Mapping[str, Any] | None = None,
     ):
-        self.state, self.items, self.slots, self.size = state, items, slots, size
+        self.state, self.items, self.size = state, items, slots.size
+        self.slots = slots if len(slots.holes) else None
         self.definitions, self.default = members
         self._views, self._static, self._memory, self._objects = views, static, memory, objects
         self._made: dict[str, Retriever] = {}
@@ -96,7 +104,7 @@ class Generation:
 
     def retriever(self, name: str = "") -> Retriever:
         """Return a member; the default one unless named."""
-        chosen = name or self.default
+        chosen = name or self.default or (next(iter(self.definitions)) if len(self.definitions) == 1 else "")
         made = self._made.get(chosen)
         if made is None:
             made = self._made[chosen] = self._make(chosen)
@@ -129,10 +137,8 @@ class Generation:
 
     def _part(self, definition: Definition) -> Retriever:
         if definition.type == LIVE:
-            recipe = Recipe.stored(definition.recipe or {})
-            kind = member_class(recipe, self.definitions)
-            twin = partial(self._twin, recipe) if kind is not None and kind.learns else None
-            return SlotRetriever(self.items, self._views[definition.name], self.slots, self.size, twin)
+            twin = partial(self._twin, definition)
+            return SlotRetriever(self.items, self._views[definition.name], self.slots, twin)
         if definition.type == COMPOSITE:
             parts = {each: self.retriever(each) for each in definition.needs}
             if definition.expression:
@@ -140,11 +146,15 @@ class Generation:
             data: Any = self.items  # all that a signal needs
             return Recipe.stored(definition.recipe or {}).build(data, members=parts)
         base = (definition.recipe or {}).get("settings", {}).get("base")
-        if not definition.artifact and base in self.definitions:
+        if not definition.artifact and isinstance(base, str) and base in self.definitions:
             return self.retriever(base)  # a correction that has learned nothing yet is what it corrects
         return self._static(definition, self.items)
 
-    def _twin(self, recipe: Recipe, dataset: Dataset, threads: int) -> Retriever:
+    def _twin(self, definition: Definition, dataset: Dataset, threads: int) -> Retriever | None:
+        recipe = Recipe.stored(definition.recipe or {})
+        kind = member_class(recipe, self.definitions)
+        if kind is None or not kind.learns:
+            return None
         return inlined(recipe, self.definitions).build(dataset, threads=threads, bindings=self._objects)
 
 
@@ -185,7 +195,7 @@ class Layout(NamedTuple):
 
     def bounds(self) -> list[int]:
         """Return where each segment begins, and where the last ends."""
-        return list(accumulate((segment.rows for segment in self.segments), initial=0))
+        return _starts(self.segments)
 
 
 class Follower:
@@ -205,7 +215,8 @@ class Follower:
         self.catalog, self.bindings, self.verify = catalog, dict(bindings), verify
         self.objects: dict[str, Any] = {}
         self.lock = ForkLock()
-        self._verified: set[str] = set()
+        self._verified = VerifiedFolders(catalog.folder)
+        self._open: set[str] = set()
         self._statics: dict[str, StaticMember] = {}
         self._metadata_wanted = False
         self._forget()
@@ -217,6 +228,10 @@ class Follower:
         self.memory: QueryMemory | None = None
         self._opened: dict[str, Definition] = {}
         self.segments: list[Segment] = []
+        self._rows: dict[str, SegmentRows] = {}
+        self._stored = StoredRows([])
+        self._flags, self._holes = GrowingArray(np.zeros(0, np.bool_)), np.zeros(0, np.int32)
+        self._last_deletion = 0
         self._blocks: list[MetadataBlock] | None = None
         self._columns: dict[str, StoredBlock] = {}
         self._fields: Fields = {}
@@ -277,51 +292,78 @@ class Follower:
         return self._made(state)
 
     def _load(self, connection: sqlite3.Connection, state: State) -> None:
-        """Open the segments, and read the rows that are in none."""
+        """Open the segments that are new, and read the rows that are in none."""
+        before, flags = self.segments, self._flags.values
         self._definitions, self._default = stored_members(connection), default_member(connection)
         self.segments = stored_segments(connection)
         self._metadata_wanted |= any(each.reads_metadata for each in self._definitions.values())
         self._load_objects()
         self._open_statics()
-        rows = [self._rows(segment) for segment in self.segments]
-        self._open_members()
+        kept = self._open_members()
+        starts = dict(zip((segment.folder for segment in before), _starts(before), strict=False)) if kept else {}
+        self._load_rows(before, [segment.folder in starts for segment in self.segments])
         remembering = [each for each in self._definitions.values() if each.remembers]
         static = [each.last_click for each in remembering if each.type != LIVE]
         trained = min(static, default=last_given(connection, "clicks"))
-        self.memory = QueryMemory(trained) if remembering else None
-        none = np.zeros(0, np.int64)
-        self._stored: Int64Array = np.concatenate([none, *(part.numbers for part in rows)])
-        self._stored_ids = joined_ids([part.ids for part in rows])
-        self._numbers: list[int] = []
+        self.memory = QueryMemory(trained, self.memory) if remembering else None
+        self._numbers = GrowingArray(np.zeros(0, np.int64))
         self._ids: list[str] = []
-        self._live: BoolArray = np.ones(len(self._stored), np.bool_)
-        self._slots: Int32Array = np.arange(len(self._stored), dtype=np.int32)
         self._blocks = None
         self._frontier = self._last_item = state.frontier
-        self._last_deletion = 0
         self._last_click = self._last_unclick = self._last_change = 0
+        spans = [(starts.get(segment.folder), segment.rows) for segment in self.segments]
+        parts = [np.ones(rows, np.bool_) if at is None else flags[at : at + rows] for at, rows in spans]
+        self._flags = GrowingArray(np.concatenate([np.zeros(0, np.bool_), *parts]))
+        self._holes = np.flatnonzero(~self._flags.values).astype(np.int32)
+        self._remove_from(connection, [segment for segment in self.segments if segment.folder not in starts])
         self._catch_up(connection)
 
-    def _rows(self, segment: Segment) -> Any:
-        for folder, files in [(segment.folder, segment.files), *segment.parts.values()]:
-            check_files(self.catalog.folder / folder, files, checksums=self.verify and folder not in self._verified)
-            self._verified.add(folder)
-        return read_rows(self.catalog.folder / segment.folder, segment.rows)
+    def _load_rows(self, before: Sequence[Segment], kept: Sequence[bool]) -> None:
+        """Read the numbers and ids of the rows of segments; those of the first ones, if they were there, are known."""
+        known, self._rows = self._rows, {}
+        parts = [(segment.folder, *(folder for folder, _ in segment.parts.values())) for segment in self.segments]
+        folders = {folder for several in parts for folder in several}
+        self._verified.look_again(folders)
+        for segment, was_open in zip(self.segments, kept, strict=True):
+            self._check(segment, was_open)
+            rows = known.get(segment.folder) if was_open else None
+            self._rows[segment.folder] = rows or read_rows(self.catalog.folder / segment.folder, segment.rows)
+        self._open = folders
+        self._verified.save([*folders, *self._statics])
+        count = len(before)
+        first = [segment.folder for segment in self.segments[:count]]
+        if count and all(kept[:count]) and first == [segment.folder for segment in before]:
+            for segment in self.segments[count:]:
+                self._stored.append(*self._rows[segment.folder])
+        else:
+            self._stored = StoredRows(list(self._rows.values()))
 
-    def _open_members(self) -> None:
-        known, self.members = self.members, {}
-        opened, self._opened = self._opened, {}
-        for name, definition in self._definitions.items():
-            if definition.type != LIVE:
-                continue
-            same = opened.get(name) == definition and all(
-                known[each] is self.members[each] for each in definition.needs
-            )
-            member = known[name] if same else self.new_member(definition, self._definitions, self.members)
-            self._opened[name] = definition
+    def _check(self, segment: Segment, was_open: bool) -> None:
+        """Compare the files of a segment with the list, unless this process has them open."""
+        for folder, files in [(segment.folder, segment.files), *segment.parts.values()]:
+            if not was_open or folder not in self._open:
+                self._compare(folder, files)
+
+    def _compare(self, folder: str, files: Files) -> bool:
+        """Compare files with the list; return whether their checksums were, now or since they were last written."""
+        path = self.catalog.folder / folder
+        stamp = check_files(path, files, checksums=self.verify, known=self._verified.stamp(folder))
+        if self.verify:
+            self._verified.note(folder, stamp)
+        return self.verify
+
+    def _open_members(self) -> bool:
+        """Open the live members over the segments; return whether they are the same as before."""
+        live = {name: each for name, each in self._definitions.items() if each.type == LIVE}
+        kept = all(self._opened.get(name) == each for name, each in live.items())
+        known, self.members = self.members if kept else {}, {}
+        for name, definition in live.items():
+            member = known[name] if kept else self.new_member(definition, self._definitions, self.members)
             folders = [self.catalog.folder / segment.parts[definition.number][0] for segment in self.segments]
             member.open(folders, [segment.rows for segment in self.segments])
             self.members[name] = member
+        self._opened = live
+        return kept
 
     def new_member(
         self, definition: Definition, known: Mapping[str, Definition], members: Mapping[str, LiveMember]
@@ -349,10 +391,14 @@ class Follower:
     def _static(self, definition: Definition) -> StaticMember:
         last = 0 if definition.trained is None else definition.trained.last_item
         folder = self.catalog.folder / definition.artifact
-        check_files(folder, definition.files, checksums=False)
-        built = load(folder, verify=self.verify)
+        checked = self._compare(definition.artifact, definition.files)
+        built = load(folder, verify=self.verify and not checked)
         if not isinstance(built, Retriever):
             raise FormatError(f"{folder}: expected a Retriever. Got {type(built).__name__}.")
+        known = {id(one): one for one in (*self.objects.values(), *self.bindings.values())}
+        for encoder in known.values():  # an artifact cannot bring a function back, nor a model that it does not hold
+            if isinstance(encoder, Encoder):
+                built = given_encoder(built, encoder)
         return StaticMember(built, last)
 
     def _catch_up(self, connection: sqlite3.Connection) -> None:
@@ -372,29 +418,37 @@ class Follower:
 
     def _append(self, rows: Sequence[Sequence[Any]]) -> None:
         texts = [joined_text(title, text) for _, _, title, text in rows]
-        self._numbers += [row[0] for row in rows]
+        self._numbers.append(np.array([row[0] for row in rows], np.int64))
         self._ids += [row[1] for row in rows]
-        self._live = np.concatenate([self._live, np.ones(len(rows), np.bool_)])
-        new = np.arange(len(self._live) - len(rows), len(self._live), dtype=np.int32)
-        self._slots = np.concatenate([self._slots, new])
+        self._flags.append(np.ones(len(rows), np.bool_))
         for member in self.members.values():
             member.append(texts)
 
     def _remove(self, connection: sqlite3.Connection) -> None:
         gone = connection.execute(
-            "SELECT d, n FROM deletions WHERE d > ? AND n <= ?", (self._last_deletion, self._last_item)
+            "SELECT n FROM deletions WHERE d > ? AND n <= ?", (self._last_deletion, self._last_item)
         ).fetchall()
         self._last_deletion = last_given(connection, "deletions")
+        self._removed(connection, gone)
+
+    def _remove_from(self, connection: sqlite3.Connection, segments: Sequence[Segment]) -> None:
+        """Remove the rows of segments that were deleted before these were opened."""
+        sql, gone = "SELECT n FROM deletions WHERE d <= ? AND n BETWEEN ? AND ?", []
+        for segment in segments:
+            numbers = self._rows[segment.folder].numbers
+            gone += connection.execute(sql, (self._last_deletion, int(numbers[0]), int(numbers[-1]))).fetchall()
+        self._removed(connection, gone)
+
+    def _removed(self, connection: sqlite3.Connection, gone: list[tuple[int]]) -> None:
         if not gone:
             return
-        numbers = np.unique(np.array([n for _, n in gone], np.int64))
+        numbers = np.sort(np.array([n for (n,) in gone], np.int64))
         slots = self._slots_of(numbers)
         numbers, slots = numbers[slots >= 0], slots[slots >= 0]
         if not len(slots):
             return
-        self._live = self._live.copy()
-        self._live[slots] = False
-        self._slots = np.delete(self._slots, np.searchsorted(self._slots, slots))
+        self._flags = self._flags.changed(slots, False)
+        self._holes = np.insert(self._holes, np.searchsorted(self._holes, slots), slots)
         for member in self.members.values():
             member.remove(slots, partial(self._texts, connection, numbers))
         if self.memory is not None:
@@ -413,7 +467,8 @@ class Follower:
     def _slots_of(self, numbers: Int64Array) -> Int32Array:
         """Return the slot of each row, -1 where this process does not have it."""
         slots = np.full(len(numbers), -1, np.int32)
-        for known, start in ((self._stored, 0), (np.array(self._numbers, np.int64), len(self._stored))):
+        stored = self._stored.numbers
+        for known, start in ((stored, 0), (self._numbers.values, len(stored))):
             if len(known):
                 places = np.minimum(np.searchsorted(known, numbers), len(known) - 1)
                 slots[known[places] == numbers] = (places + start)[known[places] == numbers]
@@ -471,7 +526,7 @@ class Follower:
             folder, _ = segment.parts[METADATA]
             self._columns[folder] = known.get(folder) or StoredBlock(self.catalog.folder / folder, segment.rows)
         rows = parsed_rows(connection.execute("SELECT n, fields FROM metadata WHERE n > ?", (self._frontier,)))
-        memory = with_rows([], [rows.get(n, {}) for n in self._numbers])
+        memory = with_rows([], [rows.get(n, {}) for n in self._numbers.values.tolist()])
         self._blocks = [*self._columns.values(), *memory]
         sql = "SELECT DISTINCT n FROM metadata_changes WHERE n <= ?"
         self._replace_metadata(connection, [row[0] for row in connection.execute(sql, (self._frontier,))])
@@ -498,24 +553,23 @@ class Follower:
         self._blocks = with_changed(self._blocks, rows)
 
     def _made(self, state: State) -> Generation:
-        size, count = len(self._live), len(self._slots)
-        live, slots = (None, None) if size == count else (self._live, self._slots)
-        views = {name: member.view(live) for name, member in self.members.items()}
-        stored, memory, boundary = self._stored, self._numbers, len(self._stored)
+        slots = SlotMap(self._flags.values, self._holes)
+        holed = slots if len(slots.holes) else None
+        views = {name: member.view(None if holed is None else slots.flags) for name, member in self.members.items()}
+        stored, memory = self._stored.numbers, self._numbers.values
 
         def fetch(number: int) -> tuple[dict[str, Any], str]:
-            slot = number if slots is None else int(slots[number])
-            return self._fetched(int(stored[slot]) if slot < boundary else memory[slot - boundary])
+            slot = slots.of_item(number)
+            return self._fetched(int(stored[slot] if slot < len(stored) else memory[slot - len(stored)]))
 
         blocks = None if self._blocks is None else tuple(self._blocks)
-        details = LiveMetadata(self._fields, blocks, live, count, fetch)
-        items = LiveCatalog(self._stored_ids, self._ids, slots, count, details)
+        details = LiveMetadata(self._fields, blocks, holed, len(slots), fetch)
+        items = LiveCatalog(self._stored.ids, self._ids, holed, len(slots), details)
         members = dict(self._definitions), self._default
         served = partial(self._served, dict(self._statics), self._last_item)
         remembered = None if self.memory is None else self.memory.frozen()
-        return Generation(
-            state, items, slots, size, members, views, served, remembered, {**self.objects, **self.bindings}
-        )
+        objects = {**self.objects, **self.bindings}
+        return Generation(state, items, slots, members, views, served, remembered, objects)
 
     def _served(
         self, statics: dict[str, StaticMember], last: int, definition: Definition, items: LiveCatalog
@@ -542,11 +596,16 @@ class Follower:
         """Return what maintenance needs to know of the slots, as the last transaction has left them."""
         with self.lock:
             generation = self._current(metadata)
-            numbers = np.concatenate([self._stored, np.array(self._numbers, np.int64)])
-            ids = partial(_ids_at, self._stored_ids, list(self._ids))
+            numbers = np.concatenate([self._stored.numbers, self._numbers.values])
+            ids = partial(_ids_at, self._stored.ids, list(self._ids))
             members = dict(self.members)
             last = self._last_item, self._last_change
-            return Layout(generation, list(self.segments), numbers, self._live, ids, *last, members)
+            return Layout(generation, list(self.segments), numbers, self._flags.values, ids, *last, members)
+
+
+def _starts(segments: Sequence[Segment]) -> list[int]:
+    """Return the first slot of each segment, and where the last ends."""
+    return list(accumulate((segment.rows for segment in segments), initial=0))
 
 
 def _named(error: FileNotFoundError | FormatError) -> FormatError:

@@ -23,6 +23,7 @@ from vizsla.engine.live_metadata import (
     MetadataBlock,
     stacked_column,
 )
+from vizsla.engine.slots import GrowingArray, SlotMap
 from vizsla.errors import InputError
 from vizsla.typing import BoolArray, Int32Array, Int64Array
 
@@ -44,8 +45,8 @@ class LiveMetadata(ItemMetadata):
         All fields.
     blocks : sequence of MetadataBlock, optional
         The metadata by slot; None where this process has not read it.
-    live : bool array, optional
-        Which slots have an item; None for all.
+    slots : SlotMap, optional
+        Which slots have an item; None where all have.
     count : int
         The number of items.
     fetch : function of an item's number
@@ -58,11 +59,12 @@ class LiveMetadata(ItemMetadata):
         self,
         fields: Fields,
         blocks: Sequence[MetadataBlock] | None,
-        live: BoolArray | None,
+        slots: SlotMap | None,
         count: int,
         fetch: Fetch,
     ):
-        self._fields, self._blocks, self._live, self._fetch = fields, blocks, live, fetch
+        self._fields, self._blocks, self._fetch = fields, blocks, fetch
+        self._live = None if slots is None else slots.flags
         self._last: tuple[int, tuple[dict[str, Any], str]] | None = None
         self.count, self.texts = count, None
         self.columns: Any = LazyColumns(fields, self._whole_column)
@@ -155,15 +157,15 @@ class LiveCatalog(Catalog):
         The ids of the segments' rows, by slot.
     memory : list of str
         The ids of later rows; it may grow afterwards.
-    slots : int32 array, optional
-        The slot of each item; None where all slots are live.
+    slots : SlotMap, optional
+        Which slots have an item; None where all have.
     count : int
         The number of items.
     details : LiveMetadata
         Their metadata.
     """
 
-    def __init__(self, stored: Strings, memory: list[str], slots: Int32Array | None, count: int, details: LiveMetadata):
+    def __init__(self, stored: Strings, memory: list[str], slots: SlotMap | None, count: int, details: LiveMetadata):
         self._stored, self._memory, self._slots, self.size = stored, memory, slots, count
         self._boundary, self.source = len(stored), "engine"
         self.details: LiveMetadata = details
@@ -196,7 +198,7 @@ class LiveCatalog(Catalog):
         wanted = self._numbers(numbers)
         if len(wanted) and not 0 <= wanted.min() <= wanted.max() < self.size:
             raise IndexError(f"string {wanted.max()} of {self.size}")
-        places = wanted if self._slots is None else self._slots[wanted]
+        places = wanted if self._slots is None else self._slots.of_items(wanted)
         if not len(places) or places.max() < self._boundary:
             return self._stored.take(places)
         memory, boundary = self._memory, self._boundary
@@ -213,13 +215,38 @@ class LiveCatalog(Catalog):
         return LiveFilter(self.details.slot_mask(condition), self, condition)
 
 
-def joined_ids(parts: Sequence[Strings]) -> Strings:
-    """Return several tables of strings as one that is read by number only."""
-    if len(parts) == 1:
-        return parts[0]
-    none = np.zeros(0, np.uint32)
-    if not parts:
-        return Strings(np.zeros(0, np.uint8), np.zeros(1, np.int64), none)
-    starts: Int64Array = np.cumsum([0, *(len(part.data) for part in parts)]).astype(np.int64)
-    offsets = [part.offsets[:-1] + start for part, start in zip(parts, starts[:-1], strict=True)]
-    return Strings(np.concatenate([part.data for part in parts]), np.concatenate([*offsets, starts[-1:]]), none)
+class StoredRows:
+    """Numbers and ids of the rows of segments, one table after another; more of them are added without a copy.
+
+    Parameters
+    ----------
+    parts : sequence of (int64 array, Strings)
+        The row numbers and ids of each segment.
+    """
+
+    def __init__(self, parts: Sequence[tuple[Int64Array, Strings]]):
+        numbers, ids = parts[0] if parts else (np.zeros(0, np.int64), Strings.of([]))
+        self._numbers = GrowingArray(numbers)
+        self._data, self._offsets = GrowingArray(ids.data), GrowingArray(ids.offsets)
+        self._ids: Strings | None = None
+        for each in parts[1:]:
+            self.append(*each)
+
+    @property
+    def numbers(self) -> Int64Array:
+        """The row numbers."""
+        return np.asarray(self._numbers.values, np.int64)
+
+    @property
+    def ids(self) -> Strings:
+        """The ids, as a table that is read by number only."""
+        if self._ids is None:
+            self._ids = Strings(self._data.values, self._offsets.values, np.zeros(0, np.uint32))
+        return self._ids
+
+    def append(self, numbers: Int64Array, ids: Strings) -> None:
+        """Add the rows of the next segment."""
+        self._numbers.append(numbers)
+        self._offsets.append(ids.offsets[1:] + len(self._data))
+        self._data.append(ids.data)
+        self._ids = None

@@ -42,6 +42,7 @@ from vizsla.engine.segments import (
     to_merge,
     write_rows,
 )
+from vizsla.engine.verified import VerifiedFolders
 from vizsla.errors import EngineError, FormatError
 from vizsla.typing import Int32Array, Int64Array
 
@@ -190,6 +191,8 @@ class Maintenance:
                         member.write(parts[f"m{number}"], slots)
                 new.sealed()
             files = {name: files_of(path) for name, path in parts.items()}
+            stamps = {f"{new.name}/{name}": check_files(parts[name], files[name], checksums=False) for name in parts}
+            VerifiedFolders(self.catalog.folder).add(stamps)
             others = [segment for segment in layout.segments if segment not in replaced]
             kept = np.concatenate([numbers, *(self.numbers(segment) for segment in others)])
             expected = layout.generation.state.layout

@@ -17,6 +17,7 @@ from vizsla.core.explanation import Explanation
 from vizsla.core.strings import Strings
 from vizsla.data.filter import Filter
 from vizsla.engine.live_items import LiveFilter
+from vizsla.engine.slots import SlotMap
 from vizsla.errors import InputError
 from vizsla.text.highlights import Highlighter
 from vizsla.typing import BoolArray, Float64Array, Int32Array, Int64Array
@@ -165,7 +166,8 @@ class LiveMember(ABC):
 
         All clicks are forgotten, too: the engine gives `learn` those that are left, with the slots that they have now.
 
-        Arrays are mapped, not read. A folder that was open already has not changed, so what was read of it may be kept.
+        Arrays are mapped, not read. A folder that was open already has not changed, so what was read of it may be kept,
+        and so may what was removed of it: `remove` may name such slots again, or not.
         A folder that does not hold what `write` wrote raises FormatError and leaves the member as it was.
         """
 
@@ -222,10 +224,8 @@ class SlotRetriever(Retriever):
         Ids of the live rows, in slot order.
     view : LiveView
         What answers.
-    slots : int32 array, optional
-        The slot of each item, ascending; None where no slot is a hole.
-    size : int
-        The number of slots.
+    slots : SlotMap, optional
+        Which slots have an item; None where all have.
     twin : function of a dataset and a number of threads, optional
         Returns what the member would be had it learned from that dataset's clicks alone; None where it learns from
         none.
@@ -235,16 +235,16 @@ class SlotRetriever(Retriever):
         self,
         items: Strings,
         view: LiveView,
-        slots: Int32Array | None,
-        size: int,
-        twin: Callable[[Dataset, int], Retriever] | None = None,
+        slots: SlotMap | None,
+        twin: Callable[[Dataset, int], Retriever | None] | None = None,
     ):
-        self._items, self.view, self.slots, self.size = items, view, slots, size
+        self._items, self.view, self.slots = items, view, slots
         self.scale, self._twin = view.scale, twin
 
     def refit_on(self, dataset: Dataset, *, threads: int = 1) -> Retriever:
         """Return what the member's recipe makes of a dataset, where it learns from clicks."""
-        return self if self._twin is None else self._twin(dataset, threads)
+        made = None if self._twin is None else self._twin(dataset, threads)
+        return self if made is None else made
 
     @property
     def items(self) -> Strings:
@@ -270,12 +270,12 @@ class SlotRetriever(Retriever):
         return self.view.hints(queries)
 
     def _score(self, queries: Queries, candidates: Candidates, filter: Filter | None, threads: int) -> PairScores:
-        items = candidates.items if self.slots is None else self.slots[candidates.items]
+        items = candidates.items if self.slots is None else self.slots.of_items(candidates.items)
         inside = Candidates.unchecked(candidates.offsets, items, None, None, Stats())
         return self.view.score(queries, inside, threads)
 
     def _explain(self, queries: Queries, item: int, filter: Filter | None) -> Explanation:
-        return self.view.explain(queries, item if self.slots is None else int(self.slots[item]))
+        return self.view.explain(queries, item if self.slots is None else self.slots.of_item(item))
 
     def _matches(self, queries: Queries, threads: int) -> Int32Array | None:
         if not self.view.finds_matches:
@@ -299,11 +299,11 @@ class SlotRetriever(Retriever):
             return filter.mask
         if isinstance(filter, LiveFilter) and filter.items is self._items:
             return filter.slot_mask
-        allowed = np.zeros(self.size, np.bool_)
-        allowed[self.slots] = filter.mask
+        allowed = self.slots.flags.copy()
+        allowed[allowed] = filter.mask
         return allowed
 
     def _numbers(self, slots: Int32Array) -> Int32Array:
         if self.slots is None:
             return slots
-        return np.searchsorted(self.slots, slots).astype(np.int32)
+        return self.slots.items_at(slots)

@@ -17,6 +17,7 @@ from vizsla.data.dataset import SECONDS_PER_DAY
 from vizsla.data.filter import Filter
 from vizsla.engine.click_table import ClickTable
 from vizsla.engine.member import SlotClicks
+from vizsla.engine.slots import SlotMap
 from vizsla.errors import InputError
 from vizsla.text.analyzers import Analyzer
 from vizsla.typing import Float32Array, Float64Array, Int32Array, Int64Array
@@ -65,10 +66,13 @@ class QueryMemory:
     ----------
     trained : int
         The number of the last click that all members have learned; words are kept for later ones alone.
+    before : QueryMemory, optional
+        The one before it: the words of queries that it knows are not looked up again.
     """
 
-    def __init__(self, trained: int):
+    def __init__(self, trained: int, before: QueryMemory | None = None):
         self._trained, self._analyzer = trained, Analyzer()
+        self._keys: dict[str, tuple[str, ...]] = {} if before is None else before._keys
         self.table = ClickTable()
         self._numbers: dict[tuple[str, ...], int] = {}
         self._words: dict[str, list[int]] = {}
@@ -76,7 +80,9 @@ class QueryMemory:
 
     def learn(self, clicks: SlotClicks) -> None:
         """Add clicks."""
-        keys = [self._key(text) for text in clicks.queries]
+        known = self._keys
+        known.update({text: self._key(text) for text in dict.fromkeys(clicks.queries) if text not in known})
+        keys = [known[text] for text in clicks.queries]
         queries = np.fromiter((self._numbers.setdefault(key, len(self._numbers)) for key in keys), np.int64, len(keys))
         self.table.learn(clicks.numbers, queries, clicks.slots, clicks.weights, clicks.times)
         for number, query, key in zip(clicks.numbers.tolist(), queries.tolist(), keys, strict=True):
@@ -164,8 +170,8 @@ class RememberedRetriever(Retriever):
         What is lifted.
     memory : QueryMemory
         What was clicked.
-    slots : int32 array, optional
-        The slot of each item, ascending; None where no slot is a hole.
+    slots : SlotMap, optional
+        Which slots have an item; None where all have.
     trained, half_life
         See `QueryMemory.evidence`.
     """
@@ -176,7 +182,7 @@ class RememberedRetriever(Retriever):
         self,
         part: Retriever,
         memory: QueryMemory,
-        slots: Int32Array | None,
+        slots: SlotMap | None,
         *,
         trained: int | None = None,
         half_life: float | None = None,
@@ -278,7 +284,7 @@ class RememberedRetriever(Retriever):
     def _numbers(self, evidence: Evidence) -> Int32Array:
         if self._slots is None:
             return evidence.slots
-        return np.searchsorted(self._slots, evidence.slots).astype(np.int32)
+        return self._slots.items_at(evidence.slots)
 
     def _write(self, writer: ArtifactWriter) -> None:
         raise InputError("A member of an engine must be stored by its engine. Use `engine.backup`.")

@@ -10,6 +10,7 @@ import re
 import secrets
 import shutil
 import sqlite3
+import stat
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,6 +20,7 @@ import numpy as np
 from vizsla import _native
 from vizsla.artifacts.atomic_folder import make_parents, sync
 from vizsla.core.strings import Strings
+from vizsla.engine.verified import stamp_of
 from vizsla.errors import EngineError, FormatError
 from vizsla.typing import Int64Array
 
@@ -176,28 +178,37 @@ def _sum(path: Path) -> list[int]:
     return [size, int(_native.checksum(np.frombuffer(data, np.uint8)))] if size else [0, 0]
 
 
-def check_files(folder: Path, files: Files, *, checksums: bool) -> None:
+def check_files(folder: Path, files: Files, *, checksums: bool, known: str = "") -> str:
     """Raise FormatError unless a folder holds these files; FileNotFoundError if it is not there at all.
 
-    A link raises, too: a prepared engine could make a backup copy what lies elsewhere.
+    A link raises, too: a prepared engine could make a backup copy what lies elsewhere. Checksums are not compared where
+    the stamp of the files is the one that is `known`. Returns the stamp.
     """
     inside = Path(os.path.realpath(folder.parents[2])).joinpath(*folder.parts[-3:])
-    for name, (size, checksum) in files.items():
+    found = dict[str, os.stat_result]()
+    real: dict[Path, str] = {}
+    for name, (size, _) in files.items():
         path = folder / name
         try:
-            found = path.lstat().st_size
+            one = found[name] = path.lstat()
         except FileNotFoundError:
             if not folder.exists():
                 raise
             raise FormatError(f"{path}: missing.") from None
         except (OSError, ValueError) as error:
             raise FormatError(f"{path}: cannot be read ({error}).") from None
-        if os.path.realpath(path) != str(inside / name):
+        parent = path.parent
+        if parent not in real:
+            real[parent] = os.path.realpath(parent)
+        if not stat.S_ISREG(one.st_mode) or os.path.join(real[parent], path.name) != str(inside / name):  # noqa: PTH118
             raise FormatError(f"{path}: not a file of this engine, but a link or a place elsewhere.")
-        if found != size:
-            raise FormatError(f"{path}: {found:,} bytes in place of {size:,}.")
-        if checksums and _sum(path)[1] != checksum:
-            raise FormatError(f"{path}: its checksum is wrong.")
+        if one.st_size != size:
+            raise FormatError(f"{path}: {one.st_size:,} bytes in place of {size:,}.")
+    stamp = stamp_of(found)
+    for name, (_, checksum) in files.items() if checksums and stamp != known else ():
+        if _sum(folder / name)[1] != checksum:
+            raise FormatError(f"{folder / name}: its checksum is wrong.")
+    return stamp
 
 
 def stored_files(text: str) -> Files:

@@ -14,22 +14,29 @@ from vizsla.base.retriever import Retriever
 from vizsla.core.candidates import Candidates, PairScores
 from vizsla.core.explanation import Explanation
 from vizsla.core.strings import Strings
+from vizsla.data.dataset import Dataset
 from vizsla.data.filter import Filter
+from vizsla.engine.vector_member import merged_parts
 from vizsla.errors import InputError
+from vizsla.methods.dense import Dense
 from vizsla.text.highlights import Highlighter
-from vizsla.typing import Int32Array
+from vizsla.typing import BoolArray, Int32Array
 
 if TYPE_CHECKING:
     from vizsla.artifacts.reader import ArtifactReader
     from vizsla.artifacts.writer import ArtifactWriter
     from vizsla.data.dataset import Dataset
 
+APART = ("dense", "late-interaction", "sidr")
+"""Kinds whose items are scored each by itself, so that later ones can be searched beside what was built."""
+
 
 class StaticMember:
     """The retriever of a static member, and what became of it with items that came after it was built.
 
-    Kinds that can take items without training (`with_items`) get those that came or changed since. Others do not find
-    them until the member is rebuilt.
+    Kinds that can take items without training (`with_items`) get those that came or changed since. Where only the index
+    takes none, as a graph over vectors, or where items do not depend on each other, later items are searched one by one
+    beside it. Others do not find them until the member is rebuilt.
 
     Parameters
     ----------
@@ -41,13 +48,15 @@ class StaticMember:
 
     def __init__(self, built: Retriever, last_item: int):
         self._part, self._last = built, last_item
+        self._tail: Retriever | None = None
+        self._late: dict[str, str] = {}
         self._served: tuple[tuple[int, int], ReindexedRetriever] | None = None
         self._lock = ForkLock()
 
     @property
     def takes_items(self) -> bool:
         """Whether items that came later are found."""
-        return self._part.takes_items
+        return self._part.takes_items or type(self._part).kind in APART
 
     def over(self, items: Strings, last: int, since: Callable[[int], Mapping[str, str]]) -> Retriever:
         """Return it over these items.
@@ -68,12 +77,20 @@ class StaticMember:
             # Rows and deletions only grow: with the same last row and as many items, they are the same items.
             key = last, len(items)
             if self._served is None or self._served[0] != key:
-                self._served = key, ReindexedRetriever(self._part, items)
+                self._served = key, self._reindexed(items)
             return self._served[1].over(items)
+
+    def _reindexed(self, items: Strings) -> ReindexedRetriever:
+        if self._tail is None:
+            return ReindexedRetriever(self._part, items)
+        return TailedRetriever(self._part, items, self._tail)
 
     def _take(self, new: Mapping[str, str]) -> None:
         """Take items that came or changed; a kind that cannot serves what it knows."""
         part = self._part
+        if not part.takes_items:
+            self._tail = self._grown(part, new)
+            return
         known = [id for id in new if part.items.find(id) >= 0]
         try:
             if 0 < len(known) < len(part.items):
@@ -82,6 +99,21 @@ class StaticMember:
             self._part = part.with_items(fresh) if fresh else part
         except InputError:  # a part of it takes none
             return
+
+    def _grown(self, part: Retriever, new: Mapping[str, str]) -> Retriever | None:
+        """Return a retriever of the later items, whose scores are those of the part: each is that of one item alone."""
+        if not new:
+            return self._tail
+        if not isinstance(part, Dense):
+            self._late |= new
+            return part.recipe.build(Dataset.of(self._late))
+        tail = self._tail
+        if not isinstance(tail, Dense):
+            return Dense.build(new, part.encoder)
+        known = [id for id in new if tail.items.find(id) >= 0]
+        if len(known) == len(tail.items):
+            return Dense.build(new, part.encoder)
+        return (tail.without_items(known) if known else tail).with_items(new)
 
 
 class ReindexedRetriever(Retriever):
@@ -93,11 +125,15 @@ class ReindexedRetriever(Retriever):
         The retriever.
     items : Strings
         The catalog.
+    hidden : bool array, optional
+        The items of the catalog that it shall not know.
     """
 
-    def __init__(self, part: Retriever, items: Strings):
+    def __init__(self, part: Retriever, items: Strings, hidden: BoolArray | None = None):
         self.part, self._items, self.scale = part, items, part.scale
         self._inner: Int32Array = part.items.find_all(items).astype(np.int32)
+        if hidden is not None:
+            self._inner[hidden] = -1
         self._outer: Int32Array = np.full(len(part.items), -1, np.int32)
         known = self._inner >= 0
         self._outer[self._inner[known]] = np.flatnonzero(known).astype(np.int32)
@@ -178,3 +214,43 @@ class ReindexedRetriever(Retriever):
     @classmethod
     def _read(cls, reader: ArtifactReader) -> Self:
         raise InputError("A member of an engine must be opened by its engine. Use `Engine.open`.")
+
+
+class TailedRetriever(ReindexedRetriever):
+    """A retriever, and another one over the items that came or changed after it was built, searched as one.
+
+    Parameters
+    ----------
+    part : Retriever
+        What was built.
+    items : Strings
+        The catalog.
+    tail : Retriever
+        Over the later items; what it has is not searched in the part.
+    """
+
+    def __init__(self, part: Retriever, items: Strings, tail: Retriever):
+        self._tail = ReindexedRetriever(tail, items)
+        self._is_late: BoolArray = self._tail._inner >= 0
+        super().__init__(part, items, self._is_late)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of both."""
+        return super().nbytes + self._tail.nbytes
+
+    def _search(self, queries: Queries, k: int, filter: Filter | None, threads: int) -> Candidates:
+        both = (super()._search(queries, k, filter, threads), self._tail._search(queries, k, filter, threads))
+        joined = merged_parts([(0, found) for found in both], len(queries), k)
+        return joined.with_catalog(self._items).with_stats(joined.stats.with_exact(both[0].stats.exact))
+
+    def _score(self, queries: Queries, candidates: Candidates, filter: Filter | None, threads: int) -> PairScores:
+        early = super()._score(queries, candidates, filter, threads)
+        late = self._tail._score(queries, candidates, filter, threads)
+        scores = np.where(self._is_late[candidates.items], late.scores, early.scores)
+        return PairScores(scores, early.stats + late.stats)
+
+    def _explain(self, queries: Queries, item: int, filter: Filter | None) -> Explanation:
+        if self._is_late[item]:
+            return self._tail._explain(queries, item, filter)
+        return super()._explain(queries, item, filter)

@@ -19,6 +19,7 @@ from vizsla.data.dataset import Dataset
 from vizsla.data.filter import Filter
 from vizsla.engine.member import LiveMember, LiveView
 from vizsla.errors import FormatError, InputError
+from vizsla.text.highlights import Highlighter
 from vizsla.typing import BoolArray, Int32Array
 
 FILE = "texts.json"
@@ -28,8 +29,8 @@ SCALES = {"bm25": "bm25", "tfidf": "tf-idf"}
 class WholeMember(LiveMember):
     """Keeps the texts and builds the recipe over those that are left, at the first search after a change.
 
-    It is exact for every such recipe, and slow where changes are frequent and items are many. Kinds that have an
-    incremental class use that.
+    It is exact for every recipe that needs no fields, and slow where changes are frequent and items are many. Kinds
+    that have an incremental class use that.
     """
 
     kinds: ClassVar[tuple[str, ...]] = tuple(SCALES)
@@ -38,6 +39,11 @@ class WholeMember(LiveMember):
         super().__init__(recipe, settled, bindings)
         self._texts: list[str] = []
         self._read: dict[Path, list[str]] = {}
+
+    @classmethod
+    def accepts(cls, recipe: Recipe) -> bool:
+        """Return whether the recipe needs nothing but texts: fields are in none of them apart."""
+        return super().accepts(recipe) and recipe.settings.get("fields") is None
 
     @classmethod
     def settle(cls, recipe: Recipe, texts: Iterable[str], bindings: dict[str, Any]) -> dict[str, Any]:
@@ -81,6 +87,8 @@ class WholeMember(LiveMember):
 class WholeView(LiveView):
     """A retriever over the texts that are left, built at the first call."""
 
+    finds_matches = True
+
     def __init__(self, recipe: Recipe, texts: list[str], size: int, live: BoolArray | None, bindings: dict[str, Any]):
         self._recipe, self._texts, self._size, self._live, self._bindings = recipe, texts, size, live, bindings
         self.scale = SCALES[recipe.kind]
@@ -118,6 +126,11 @@ class WholeView(LiveView):
             raise InputError(f"`item` must be one that is there. Got slot {slot} of none.")
         retriever, slots = made
         return retriever._explain(queries, int(np.searchsorted(slots, slot)), None)
+
+    def highlighter(self, query: str) -> Highlighter | None:
+        """Return what finds the words of a query in a text."""
+        made = self._built()
+        return None if made is None else made[0]._highlighter(query)
 
     def _built(self) -> tuple[Retriever, Int32Array] | None:
         with self._lock:

@@ -22,7 +22,6 @@ from vizsla.engine.word_segments import (
     merged,
     read_segment,
     rows_of_texts,
-    totals,
     write_segment,
 )
 from vizsla.errors import FormatError, InputError
@@ -79,8 +78,7 @@ class WordMember(LiveMember):
         opened: list[WordSegment] = []
         for folder in folders:
             if folder in known:
-                kept = known[folder]
-                opened.append(WordSegment(kept.arrays, kept.native, kept.averages, *_whole(kept), folder))
+                opened.append(known[folder])
             else:
                 opened.append(self._segment(arrays[folder], opened, folder))
         self._segments, self._stored = opened, len(opened)
@@ -122,9 +120,10 @@ class WordMember(LiveMember):
 
     def counts(self, segments: Sequence[WordSegment]) -> LiveCounts:
         """Return the statistics of the live items of segments."""
-        documents = sum((segment.documents for segment in segments), np.zeros(self._languages, np.int64))
-        length = sum((segment.length for segment in segments), np.zeros(self._languages))
-        return LiveCounts(documents, length)
+        shape = len(segments), self._languages
+        documents = np.array([segment.documents for segment in segments], np.int64).reshape(shape)
+        length = np.array([segment.length for segment in segments], np.float64).reshape(shape)  # exact: halves
+        return LiveCounts(documents.sum(axis=0), length.sum(axis=0))
 
     def _segment(
         self, arrays: dict[str, NDArray[Any]], before: Sequence[WordSegment], folder: Path | None = None
@@ -140,8 +139,9 @@ class WordMember(LiveMember):
         """Return one segment in memory with all slots of some; those that were removed stay so."""
         everything = [np.arange(len(part), dtype=np.int32) for part in parts]
         whole = self._segment(merged(list(zip(parts, everything, strict=True))), before)
-        flags = [np.zeros(len(part), np.bool_) if part.dead is None else part.dead for part in parts]
-        dead = np.flatnonzero(np.concatenate(flags)).astype(np.int32)
+        starts = np.cumsum([0, *map(len, parts)])
+        gone = [part.gone + np.int32(start) for part, start in zip(parts, starts, strict=False)]
+        dead = np.concatenate(gone)
         return whole.without(dead) if len(dead) else whole
 
     def _tail(self, segments: list[WordSegment], below: int) -> int:
@@ -163,11 +163,6 @@ def _split(segments: Sequence[WordSegment], slots: Int32Array) -> list[tuple[int
     if begin < len(slots):
         raise InputError(f"`slots` must be below {first}. Got {slots[-1]}.")
     return found
-
-
-def _whole(segment: WordSegment) -> tuple[Int64Array, Float64Array]:
-    """Return the counts of a segment of which nothing is removed."""
-    return totals(segment.arrays["lengths"], segment.arrays["languages"], len(segment.documents))
 
 
 class WordView(LiveView):
@@ -198,10 +193,18 @@ class WordView(LiveView):
         self.lists = SegmentLists(segments) if lists is None else lists
         self.counts = member.counts(segments) if counts is None else counts
         means, length_norms = self.counts.means, self._length_norms(member)
-        for segment in segments:
-            lengths, spoken = segment.arrays["pair_lengths"] * 0.5, segment.arrays["pair_languages"]
-            norms, stretch = member.norms(lengths, spoken, means), _stretch(means, segment.averages)
-            self.lists.native.add(segment.native, segment.removed, segment.bits, stretch, norms, length_norms)
+        # One call for the pairs of all segments: there may be dozens of small ones.
+        pairs = [(segment.arrays["pair_lengths"], segment.arrays["pair_languages"]) for segment in segments]
+        if segments:
+            lengths, spoken = (np.concatenate(column) for column in zip(*pairs, strict=True))
+            norms = member.norms(lengths * 0.5, spoken, means)
+        stretches = _stretches(means, [segment.averages for segment in segments])
+        start = 0
+        for segment, stretch in zip(segments, stretches, strict=True):
+            end = start + len(segment.arrays["pair_lengths"])
+            own = norms[start:end], length_norms
+            self.lists.native.add(segment.native, segment.removed, segment.bits, stretch, *own)
+            start = end
         self._masks: tuple[BoolArray, list[Uint8Array]] | None = None
 
     @abstractmethod
@@ -274,10 +277,12 @@ class WordView(LiveView):
         return masks
 
 
-def _stretch(means: Float64Array, averages: Float64Array) -> float:
-    """Return how much more a posting may give under these mean lengths than under those of a segment's bounds.
+def _stretches(means: Float64Array, averages: list[Float64Array]) -> list[float]:
+    """Return how much more a posting may give under these mean lengths than under those of each segment's bounds.
 
     An impact is gain × count / (count + norm), and a norm falls at most as the mean length rises.
     """
-    now, then = np.where(means, means, 1.0), np.where(averages, averages, 1.0)
-    return float(max(1.0, (now / then).max(initial=1.0) * (1 + 1e-9)))
+    then = np.array(averages, np.float64).reshape(len(averages), len(means))
+    now, then = np.where(means, means, 1.0), np.where(then, then, 1.0)
+    found: list[float] = np.maximum(1.0, (now / then).max(axis=1, initial=1.0) * (1 + 1e-9)).tolist()
+    return found

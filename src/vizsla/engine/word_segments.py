@@ -16,7 +16,7 @@ from vizsla.core.strings import Strings
 from vizsla.errors import FormatError, InputError
 from vizsla.text.analyzers import Analyzer, surface_of
 from vizsla.text.streams import batches, call_with
-from vizsla.typing import BoolArray, Float64Array, Int32Array, Int64Array, Uint8Array, Uint64Array
+from vizsla.typing import Float64Array, Int32Array, Int64Array, Uint8Array, Uint64Array
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -138,12 +138,10 @@ class WordSegment:
         The number of live items in each language, and their length.
     folder : Path, optional
         Where it lies; None for one in memory.
-    dead : bool array, optional
-        A flag for each slot that was removed; None while there is none.
     removed : int32 array, optional
-        How many removed slots hold each term.
+        How many removed slots hold each term; None while nothing is removed.
     bits : uint8 array, optional
-        The slots that are left, a bit each.
+        The slots that are left, a bit each; None while nothing is removed.
     """
 
     arrays: dict[str, NDArray[Any]]
@@ -152,7 +150,6 @@ class WordSegment:
     documents: Int64Array
     length: Float64Array
     folder: Path | None = None
-    dead: BoolArray | None = None
     removed: Int32Array | None = None
     bits: Uint8Array | None = None
 
@@ -190,10 +187,16 @@ class WordSegment:
         return sum(array.nbytes for array in self.arrays.values())
 
     def without(self, slots: Int32Array) -> WordSegment:
-        """Return the segment when these slots of its own are removed, too."""
-        dead = np.zeros(len(self), np.bool_) if self.dead is None else self.dead.copy()
-        dead[slots] = True
-        removed = np.zeros(self.native.terms, np.int32) if self.removed is None else self.removed.copy()
+        """Return the segment when these slots of its own are removed, too; those that were removed stay so."""
+        if self.bits is None or self.removed is None:
+            bits, removed = (
+                np.packbits(np.ones(len(self), np.bool_), bitorder="little"),
+                np.zeros(self.native.terms, np.int32),
+            )
+        else:
+            slots = slots[self.bits[slots >> 3] >> (slots & 7) & 1 > 0]
+            bits, removed = self.bits.copy(), self.removed.copy()
+        np.bitwise_and.at(bits, slots >> 3, ~(np.uint8(1) << (slots & 7).astype(np.uint8)))
         try:
             self.native.count_terms(slots, removed)
         except ValueError as error:
@@ -201,12 +204,18 @@ class WordSegment:
         documents, length = totals(self.arrays["lengths"][slots], self.arrays["languages"][slots], len(self.documents))
         return replace(
             self,
-            dead=dead,
             removed=removed,
-            bits=np.packbits(~dead, bitorder="little"),
+            bits=bits,
             documents=self.documents - documents,
             length=self.length - length,
         )
+
+    @property
+    def gone(self) -> Int32Array:
+        """The slots that are removed, ascending."""
+        if self.bits is None:
+            return np.zeros(0, np.int32)
+        return np.flatnonzero(np.unpackbits(self.bits, count=len(self), bitorder="little") == 0).astype(np.int32)
 
     def damage(self, error: Exception) -> FormatError:
         """Return what to raise when native code has refused something that it read."""

@@ -189,7 +189,7 @@ class EngineShard:
         if filter is not None and not isinstance(where, Condition):
             filter = [id for id in where if generation.items.find(id) >= 0]
         found = retriever(list(texts), k, where=filter)
-        slots = found.items if generation.slots is None else generation.slots[found.items]
+        slots = found.items if generation.slots is None else generation.slots.of_items(found.items)
         rows = layout.numbers[slots].tolist()
         scores = found._required_scores().tolist()
         ids = generation.items.take(found.items)
@@ -223,6 +223,14 @@ class EngineShard:
     def get(self, id: str) -> Any:
         """Return an item."""
         return self._engine.get(id)
+
+    def items(self, ids: Sequence[str]) -> list[Item]:
+        """Return those of these items that there are."""
+        return [item for id in ids if (item := self._engine.get(id)) is not None]
+
+    def delete_where(self, where: Condition) -> int:
+        """Delete the items that fulfill a condition."""
+        return self._engine.delete(where=where)
 
     def last_number(self) -> int:
         """Return the largest row number that was given."""
@@ -290,7 +298,7 @@ class EngineShard:
             terms: TermFacts = {}
             counts = LiveCounts(shared.documents, shared.length)
             view = Bm25View(member, segments, counts=counts, lists=_SharedLists(segments, terms))
-            moment.shared = key, SlotRetriever(generation.items, view, generation.slots, generation.size), terms
+            moment.shared = key, SlotRetriever(generation.items, view, generation.slots), terms
         moment.shared[2].update(shared.terms)
         return moment.shared[1]
 

@@ -153,8 +153,10 @@ class ShardedEngine:
         self._shards: list[Resident] = [
             self._on.start(EngineShard, str(folder), given, memory_mb=memory_mb) for folder in self.folders
         ]
+        self.members: dict[str, Any] = {}
+        self.default = ""
         self._last: int | None = None
-        self._sizes = [0] * len(self._shards)
+        self.sizes = [0] * len(self._shards)
 
     @classmethod
     def create(
@@ -220,7 +222,10 @@ class ShardedEngine:
     def open(cls, path: str | Path, **options: Any) -> Self:
         """Open a collection; see the class for the options."""
         folder = as_path(path)
-        return cls([folder / name for name in _record(folder)["shards"]], **options)
+        record = _record(folder)
+        made = cls([folder / name for name in record["shards"]], **options)
+        made.members, made.default = dict(record["members"]), str(record["default"])
+        return made
 
     def __enter__(self) -> Self:
         return self
@@ -294,16 +299,25 @@ class ShardedEngine:
             calls = [([row for row, _ in part], [number for _, number in part]) for part in parts]
             return self._sum("upsert", calls)
 
-    def delete(self, ids: str | Iterable[str]) -> int:
-        """Delete items; ids that are none are left out. Return how many there were."""
-        listed = [ids] if isinstance(ids, str) else list(ids)
+    def delete(self, ids: str | Iterable[str] | None = None, *, where: Condition | None = None) -> int:
+        """Delete items by id, of which those that are none are left out, or by a condition; return how many."""
+        if (ids is None) == (where is None):
+            raise InputError("`delete` must be given either ids or `where`. Got none, or both.")
+        if where is not None:
+            with self._writing():
+                return self._sum("delete_where", [(where,)] * len(self._shards))
+        listed = [ids] if isinstance(ids, str) else list(ids or ())
         with self._writing():
             return self._sum("delete", [(part,) for part in routed(((id, id) for id in listed), len(self._shards))])
 
     def click(self, query: str, item: str, weight: float = 1.0, time: float | None = None) -> int:
         """Note that the item was chosen for the query; after a crash of its shard it may be noted twice."""
+        return self.clicks([(query, item, weight, time)])
+
+    def clicks(self, clicks: Iterable[Sequence[Any]]) -> int:
+        """Note several clicks: (query, item), with weight and time where these are known."""
         with self._writing():
-            calls = routed([(item, (query, item, weight, time))], len(self._shards))
+            calls = routed(((click[1], tuple(click)) for click in clicks), len(self._shards))
             return self._sum("clicks", [(part,) for part in calls])
 
     def update_metadata(self, changes: Mapping[str, Mapping[str, Any]]) -> int:
@@ -316,6 +330,12 @@ class ShardedEngine:
         """Return an item by its id; None where there is none."""
         found: Item | None = self._one(shard_of(id, len(self._shards)), "get", id)
         return found
+
+    def items(self, ids: Sequence[str]) -> dict[str, Item]:
+        """Return those of these items that there are, by id."""
+        parts = routed(((id, id) for id in ids), len(self._shards))
+        found = self._all("items", [(part,) for part in parts], None, left_out=[not part for part in parts])
+        return {item.id: item for part in found for item in part or ()}
 
     def count(self) -> int:
         """Return how many items there are."""
@@ -348,7 +368,7 @@ class ShardedEngine:
                 facts.add(found)
                 return facts
         facts = _Facts(self._all("look", [(list(texts), using)] * len(self._shards), end))
-        self._sizes = [size or known for size, known in zip(facts.sizes, self._sizes, strict=True)]
+        self.sizes = [size or known for size, known in zip(facts.sizes, self.sizes, strict=True)]
         self._facts[using] = facts
         return facts
 
@@ -359,7 +379,7 @@ class ShardedEngine:
     def _merged(self, found: Sequence[ShardHits | None], facts: _Facts, queries: int, k: int) -> ShardedAnswer:
         """Return the best of all shards; equal scores are in the order of the row numbers."""
         answered = [each for each in found if each is not None and each.rows is not None]
-        whole = sum(self._sizes)
+        whole = sum(self.sizes)
         searched = sum(size for size, each in zip(facts.sizes, found, strict=True) if each is not None)
         rows = []
         for query in range(queries):

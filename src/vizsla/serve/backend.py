@@ -26,6 +26,8 @@ from vizsla.evaluation.compare import compare
 from vizsla.io.open import open_dataset
 from vizsla.methods.bm25 import Bm25, bm25
 from vizsla.methods.typo_tolerant import typo_tolerant
+from vizsla.scale.sharded_engine import RECORD as SHARDS_RECORD
+from vizsla.scale.sharded_engine import ShardedEngine
 from vizsla.scorers.pair_models import PairModel, open_pair_model
 from vizsla.serve.admission import TimeLimitError
 from vizsla.serve.schemas import SearchRequest
@@ -96,6 +98,12 @@ class Backend:
         queries: RecentQueries | None = None,
     ) -> Backend:
         """Open what a path names, unless it is open already."""
+        if isinstance(target, str | Path) and (as_path(target) / SHARDS_RECORD).is_file():
+            target = ShardedEngine.open(target)
+        if isinstance(target, ShardedEngine):
+            from vizsla.serve.sharded_backend import ShardedBackend
+
+            return ShardedBackend(target, reranker=None if reranker is None else open_pair_model(reranker))
         if isinstance(target, str | Path):
             path = as_path(target)
             target = Engine.open(path) if (path / CATALOG_NAME).is_file() else load(path)

@@ -44,6 +44,7 @@ def serve(
     timeout_s: float = 10.0,
     slow_ms: float = 500.0,
     allowed_host: tuple[str, ...] = (),
+    shards: int | None = None,
 ) -> None:
     """Serve an engine or an artifact over HTTP until a signal ends it.
 
@@ -71,6 +72,8 @@ def serve(
         Searches that take longer are logged with their query.
     allowed_host : tuple of str
         Names that the service answers to, besides those of the local machine.
+    shards : int, optional
+        Serve a collection of so many shards, each in a thread; it is made, with BM25, if the folder is not there yet.
     """
     uvicorn = import_extra("uvicorn", "The service", "serve")
     import_extra("fastapi", "The service", "serve")
@@ -82,6 +85,10 @@ def serve(
             f"`host` must be the local machine's unless both tokens are set. Got {host}: set {READ_TOKEN} and "
             f"{WRITE_TOKEN}, or {READ_TOKEN}_FILE and {WRITE_TOKEN}_FILE."
         )
+    if shards is not None:
+        if workers > 1:
+            raise InputError(f"`workers` must be 1 with `shards`: one process writes to a collection. Got {workers}.")
+        path = sharded(path, shards)
     served = {"path": str(as_path(path)), "judged": _text(judged), "reranker": _text(reranker)}
     os.environ[SERVED] = json.dumps({**served, "settings": settings.limits()})
     port = port or _free_port(host)
@@ -97,6 +104,22 @@ def serve(
         uvicorn.run("vizsla.serve.run:served_app", factory=True, workers=workers, host=host, port=port, **OPTIONS)
     finally:
         shutil.rmtree(shared, ignore_errors=True)
+
+
+def sharded(path: str | Path, shards: int) -> Path:
+    """Return the folder of a collection of shards, which is made with BM25 where there is none."""
+    from vizsla.base.recipe import Recipe
+    from vizsla.scale.sharded_engine import RECORD, ShardedEngine
+
+    folder = as_path(path)
+    if not (folder / RECORD).is_file():
+        ShardedEngine.create(folder, check_positive("shards", shards), members={"words": Recipe.of("bm25")}).close()
+        return folder
+    with ShardedEngine.open(folder) as there:
+        count = len(there.folders)
+    if count != shards:
+        raise InputError(f"`shards` must be {count}, as {folder} has them. Got {shards}: see `vizsla.scale.reshard`.")
+    return folder
 
 
 def served_app(*, check_only: bool = False) -> FastAPI:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
-from functools import reduce
+from collections.abc import Sequence
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -25,6 +24,9 @@ from vizsla.typing import BoolArray, Int32Array, Int64Array
 
 MAX_COMPLETIONS = 16
 """So many words that begin with a prefix, the most frequent ones, are searched for in its place."""
+
+SPARSE = 16
+"""Lists that hold less than one in so many items are joined by sorting."""
 
 _KNOWN: WeakKeyDictionary[ItemMetadata, CatalogWords] = WeakKeyDictionary()
 _LOCK = ForkLock()
@@ -69,21 +71,20 @@ class WordLists:
 
     def holding(self, text: str) -> BoolArray:
         """Return which items hold any form of every word of a text."""
-        return self._all(self._lists(self._forms(token)) for token in self._tokens(text))
+        return self._flags(self._common([self._union(self._forms(token)) for token in self._tokens(text)]))
 
     def with_prefix(self, prefix: str) -> BoolArray:
         """Return which items hold a word that begins so."""
-        return self._lists(self._beginning(prefix))
+        return self._flags(self._union(self._beginning(prefix)))
 
     def with_phrase(self, text: str) -> BoolArray:
         """Return which items hold these words one after another, as they are written but for case."""
         tokens = self._tokens(text)
-        found = self._all(self._lists(self.words.find_all([token])) for token in tokens)
+        found = self._common([self._union(self.words.find_all([token])) for token in tokens])
         if len(tokens) < 2:
-            return found
-        for number in np.flatnonzero(found).tolist():
-            found[number] = _follow(self._tokens(self.texts[number]), tokens)
-        return found
+            return self._flags(found)
+        kept = [number for number in found.tolist() if _follow(self._tokens(self.texts[number]), tokens)]
+        return self._flags(np.array(kept, np.int32))
 
     def completions(self, prefix: str) -> list[str]:
         """Return the words that begin so and are in most items."""
@@ -116,15 +117,35 @@ class WordLists:
                 same |= self._table[:, column] == stem
         return np.union1d(own[own >= 0], np.flatnonzero(same))
 
-    def _lists(self, forms: Int64Array | Int32Array) -> BoolArray:
-        mask = np.zeros(len(self), np.bool_)
-        for form in forms.tolist():
-            if form >= 0:
-                mask[self._items[self._offsets[form] : self._offsets[form + 1]]] = True
-        return mask
+    def _union(self, forms: Int64Array | Int32Array) -> Int32Array:
+        """Return the items that hold any of these forms, in order."""
+        bounds = ((self._offsets[form], self._offsets[form + 1]) for form in forms.tolist() if form >= 0)
+        lists: list[Int32Array] = [self._items[start:end] for start, end in bounds]
+        if len(lists) == 1:
+            return lists[0]
+        if sum(map(len, lists)) * SPARSE < len(self):
+            return np.unique(np.concatenate([np.zeros(0, np.int32), *lists]))
+        flags = np.zeros(len(self), np.bool_)
+        for items in lists:
+            flags[items] = True
+        return np.flatnonzero(flags).astype(np.int32)
 
-    def _all(self, masks: Iterable[BoolArray]) -> BoolArray:
-        return reduce(np.logical_and, masks, np.ones(len(self), np.bool_))
+    def _common(self, lists: list[Int32Array]) -> Int32Array:
+        """Return the items that are in all lists; every item where there is none. The shortest one is looked up."""
+        if not lists:
+            return np.arange(len(self), dtype=np.int32)
+        found, *others = sorted(lists, key=len)
+        for items in others:
+            if not len(found):
+                break
+            places = np.minimum(np.searchsorted(items, found), len(items) - 1)
+            found = found[items[places] == found]
+        return found
+
+    def _flags(self, items: Int32Array) -> BoolArray:
+        flags = np.zeros(len(self), np.bool_)
+        flags[items] = True
+        return flags
 
 
 def _follow(tokens: list[str], wanted: list[str]) -> bool:

@@ -1,0 +1,157 @@
+"""A collection of shards behind the routes of the service: what it can answer, and what it refuses."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from vizsla.core.catalog import Item
+from vizsla.data.conditions import Condition
+from vizsla.errors import InputError
+from vizsla.scale.sharded_engine import ShardedEngine
+from vizsla.serve.backend import Backend, condition_of
+
+if TYPE_CHECKING:
+    from vizsla.scorers.pair_models import PairModel
+    from vizsla.serve.schemas import SearchRequest
+
+DEADLINE_S = 2.0
+"""Shards that have not answered by then are left out of an answer, which says so."""
+
+
+class ShardedBackend(Backend):
+    """Several engines that answer as one; an answer says which share of the items was searched.
+
+    Parameters
+    ----------
+    target : ShardedEngine
+        The collection.
+    reranker : PairModel, optional
+        The model that scores documents of rerank requests.
+    """
+
+    def __init__(self, target: ShardedEngine, *, reranker: PairModel | None = None):
+        self._shards = target
+        super().__init__(target, reranker=reranker)  # type: ignore[arg-type]
+
+    def close(self, *, opened_here: bool) -> None:
+        """Close a collection that was opened here."""
+        if opened_here:
+            self._shards.close()
+
+    def engine(self) -> Any:
+        """Return what writes; members of shards are fixed."""
+        return _ShardWrites(self._shards)
+
+    def members(self) -> dict[str, str]:
+        """Return the names of the members, with the kind of each."""
+        return {name: str(recipe["recipe"]) for name, recipe in self._shards.members.items()}
+
+    def default(self) -> str:
+        """Return the name of the member that answers unless another is named."""
+        return self._shards.default
+
+    def retriever(self, using: str) -> Any:
+        """Refuse: a member of all shards is no retriever of this process."""
+        raise _refused("evaluation, explanations and comparisons")
+
+    def counts(self) -> dict[str, int]:
+        """Return how many items there were when words were last counted."""
+        return {"items": sum(self._shards.sizes), "generation": 0}
+
+    def info(self) -> dict[str, Any]:
+        """Return what is served."""
+        known = {"kind": "shards", "members": self.members(), "default": self.default(), "fields": {}, "judged": False}
+        return {**known, **self.counts(), "items": self._shards.count(), "shards": len(self._shards.folders)}
+
+    def get(self, id: str) -> Item | None:
+        """Return an item by its id."""
+        return self._shards.get(id)
+
+    def patch(self, id: str, changes: Mapping[str, Any]) -> bool:
+        """Change fields of an item; return whether there is such an item."""
+        item = self._shards.get(id)
+        if item is None:
+            return False
+        if not {"text", "title"} & changes.keys():
+            self._shards.update_metadata({id: changes})
+            return True
+        merged = {**item.metadata, "text": item.text, "title": item.title, **changes}
+        self._shards.upsert([{"id": id, **{name: value for name, value in merged.items() if value is not None}}])
+        return True
+
+    def answer(self, texts: list[str], asked: SearchRequest) -> list[dict[str, Any]]:
+        """Return one answer per query; facets and what else needs all matches are refused."""
+        wanted: dict[str, Any] = {
+            "facets": asked.facets,
+            "sort": asked.sort,
+            "group": asked.group,
+            "explain": asked.explain,
+        }
+        wanted |= {"highlights": asked.highlights, "min_confidence": asked.min_confidence}
+        if given := [name for name, value in wanted.items() if value]:
+            raise _refused(f"`{given[0]}`")
+        if asked.using and asked.using not in self._shards.members:
+            raise InputError(f"`using` must be one of {', '.join(self._shards.members)}. Got {asked.using!r:.60}.")
+        found = self._shards.search(
+            texts, asked.offset + asked.k, where=condition_of(asked.where), using=asked.using, deadline_s=DEADLINE_S
+        )
+        rows = [row[asked.offset :] for row in _pairs(found.candidates)]
+        items = self._shards.items([id for row in rows for id, _ in row])
+        common = {"partial": found.partial, "coverage": round(found.coverage, 4)}
+        first = asked.offset + 1
+        return [
+            {
+                "results": [_hit(hit, rank, items.get(hit[0]), asked.fields) for rank, hit in enumerate(row, first)],
+                **common,
+            }
+            for row in rows
+        ]
+
+    def explain(self, query: str, item: str, using: str) -> dict[str, Any]:
+        """Refuse."""
+        raise _refused("`explain`")
+
+    def count(self, condition: Condition | None) -> int:
+        """Return how many items there are."""
+        if condition is not None:
+            raise _refused("counting by a condition")
+        return self._shards.count()
+
+    def complete(self, prefix: str, k: int) -> list[str]:
+        """Return nothing: shards keep no completions."""
+        return []
+
+
+class _ShardWrites:
+    """The writes of a collection; what an engine can do besides is refused."""
+
+    def __init__(self, shards: ShardedEngine):
+        self.add, self.upsert, self.clicks = shards.add, shards.upsert, shards.clicks
+        self._shards = shards
+
+    def delete(self, ids: Any = None, *, where: Condition | None = None, unknown: str = "ignore") -> int:
+        return self._shards.delete(ids, where=where)
+
+    def __getattr__(self, name: str) -> Any:
+        raise _refused(f"`{name}`")
+
+
+def _pairs(candidates: Any) -> list[list[tuple[str, float]]]:
+    return [[(hit.id, float(hit.score)) for hit in row] for row in candidates]
+
+
+def _hit(hit: tuple[str, float], rank: int, item: Item | None, fields: Sequence[str] | None) -> dict[str, Any]:
+    """Return a hit as the service has it; an item that was deleted since it was found has neither text nor fields."""
+    shown: dict[str, Any] = {"id": hit[0], "score": hit[1], "rank": rank}
+    if item is None:
+        return shown
+    known = {**({"title": item.title} if item.title else {}), **item.metadata}
+    if fields is None:
+        return shown | {"text": item.text} | ({"metadata": known} if known else {})
+    metadata = {name: known[name] for name in fields if known.get(name) is not None}
+    return shown | ({"text": item.text} if "text" in fields else {}) | {"metadata": metadata}
+
+
+def _refused(what: str) -> InputError:
+    return InputError(f"A collection of shards answers searches and takes items. Got {what}: ask an engine.")

@@ -1,0 +1,54 @@
+"""A collection of shards behind the service: searches, writes, and what it refuses."""
+
+import pytest
+
+import vizsla
+from tests.serve.services import FRUIT, serving
+from vizsla.errors import InputError
+from vizsla.scale import ShardedEngine
+from vizsla.serve.run import sharded
+
+
+@pytest.fixture
+def client(tmp_path):
+    members = {"words": vizsla.Recipe.of("bm25")}
+    ShardedEngine.create(tmp_path / "shop", 3, members=members, metadata={"price": "number"}).close()
+    with serving(tmp_path / "shop") as client:
+        yield client
+
+
+def test_items_are_stored_found_and_deleted(client, tmp_path):
+    assert client.post("/v1/items", json={"items": FRUIT}).json() == {"stored": 4}
+    found = client.post("/v1/search", json={"query": "figs", "k": 3}).json()
+    with vizsla.Engine.create(tmp_path / "one", members={"words": vizsla.Recipe.of("bm25")}) as one:
+        one.add(FRUIT)
+        assert [(hit["id"], hit["score"]) for hit in found["results"]] == [
+            (hit.id, hit.score) for hit in one.search("figs", 3)[0]
+        ]
+    assert found["partial"] is False and found["coverage"] == 1.0
+    assert found["results"][0]["metadata"]["price"] in (12, 5)
+    cheap = client.post("/v1/search", json={"query": "figs", "where": "price<10"}).json()
+    assert [hit["id"] for hit in cheap["results"]] == ["date"]
+    assert client.get("/v1/items/pear").json()["id"] == "pear"
+    assert client.post("/v1/items/delete", json={"ids": ["date", "nowhere"]}).json() == {"deleted": 1}
+    assert client.post("/v1/items/delete", json={"where": "price>15"}).json() == {"deleted": 1}
+    assert client.get("/info").json()["items"] == 2
+    assert client.get("/info").json()["shards"] == 3
+
+
+def test_a_collection_is_made_when_its_shards_are_named(tmp_path):
+    made = sharded(tmp_path / "new", 2)
+    assert sharded(made, 2) == made
+    with ShardedEngine.open(made) as shop:
+        assert len(shop.folders) == 2 and list(shop.members) == ["words"]
+    with pytest.raises(InputError, match="`shards` must be 2"):
+        sharded(made, 3)
+
+
+def test_what_needs_all_matches_is_refused(client):
+    for more in ({"facets": ["price"]}, {"sort": ["price"]}, {"explain": True}, {"highlights": True}):
+        answer = client.post("/v1/search", json={"query": "figs", **more})
+        assert answer.status_code in (400, 422) and "A collection of shards" in answer.text
+    answer = client.post("/v1/admin/snapshot", json={"name": "now"})
+    assert answer.status_code in (400, 422) and "A collection of shards" in answer.text
+    assert client.post("/v1/search", json={"query": "figs", "using": "other"}).status_code in (400, 422)
