@@ -322,8 +322,10 @@ class _Building(NamedTuple):
         effort = arguments.pop(EFFORT_SETTING, None)
         if function.data is not None:
             arguments[function.data] = self.dataset
-        if "threads" in inspect.signature(function).parameters:
+        parameters = inspect.signature(function).parameters
+        if "threads" in parameters:
             arguments["threads"] = self.threads
+        _check_complete(recipe.kind, parameters, arguments)
         made = function(**arguments)
         return made if effort is None or made.effort == effort else made.with_effort(effort)
 
@@ -357,6 +359,14 @@ class _Building(NamedTuple):
             f"The recipe of kind {kind!r} must be given `{binding.name}` ({binding.fingerprint}), which is no plain "
             f'data. Got none: pass bindings={{"{binding.name}": …}}, or give a function that builds it in its place.'
         )
+
+
+def _check_complete(kind: str, parameters: Mapping[str, inspect.Parameter], arguments: Mapping[str, Any]) -> None:
+    """Raise unless everything is given that has no default: a recipe of a file may lack anything."""
+    for name, parameter in parameters.items():
+        several = parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
+        if not several and parameter.default is parameter.empty and name not in arguments:
+            raise RecipeError(f"The recipe of kind {kind!r} must have the setting {name!r}. Got none: add it.")
 
 
 def is_plain_mapping(value: Mapping[Any, Any]) -> bool:

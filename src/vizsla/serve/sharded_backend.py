@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import inf
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from vizsla.core.catalog import Item
@@ -15,6 +17,8 @@ if TYPE_CHECKING:
     from vizsla.scorers.pair_models import PairModel
     from vizsla.serve.schemas import SearchRequest
 
+LEAST_DEADLINE_S = 0.001
+"""What is left to shards of a request whose time is over: they answer that it is."""
 DEADLINE_S = 2.0
 """Shards that have not answered by then are left out of an answer, which says so."""
 
@@ -80,7 +84,7 @@ class ShardedBackend(Backend):
         self._shards.upsert([{"id": id, **{name: value for name, value in merged.items() if value is not None}}])
         return True
 
-    def answer(self, texts: list[str], asked: SearchRequest) -> list[dict[str, Any]]:
+    def answer(self, texts: list[str], asked: SearchRequest, deadline: float = inf) -> list[dict[str, Any]]:
         """Return one answer per query; facets and what else needs all matches are refused."""
         wanted: dict[str, Any] = {
             "facets": asked.facets,
@@ -94,11 +98,16 @@ class ShardedBackend(Backend):
         if asked.using and asked.using not in self._shards.members:
             raise InputError(f"`using` must be one of {', '.join(self._shards.members)}. Got {asked.using!r:.60}.")
         found = self._shards.search(
-            texts, asked.offset + asked.k, where=condition_of(asked.where), using=asked.using, deadline_s=DEADLINE_S
+            texts,
+            asked.offset + asked.k,
+            where=condition_of(asked.where),
+            using=asked.using,
+            deadline_s=min(DEADLINE_S, max(deadline - monotonic(), LEAST_DEADLINE_S)),
         )
         rows = [row[asked.offset :] for row in _pairs(found.candidates)]
         items = self._shards.items([id for row in rows for id, _ in row])
-        common = {"partial": found.partial, "coverage": round(found.coverage, 4)}
+        moment = {"member": asked.using or self.default(), "generation": self.counts()["generation"]}
+        common = {"partial": found.partial, "coverage": round(found.coverage, 4), **moment}
         first = asked.offset + 1
         return [
             {
