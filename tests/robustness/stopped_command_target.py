@@ -212,7 +212,7 @@ def _mark(file: Path) -> str:
         return "whole" if data.endswith(b"IEND\xaeB`\x82") else "cut short"
     if file.name in ("vectors.db", "catalog.sqlite"):  # they grow with use, and SQLite keeps them sound
         return "database"
-    if file.name == "manifest.json":
+    if file.name in ("manifest.json", "provenance.json"):
         return ",".join(json.loads(data))
     return sha256(data).hexdigest()
 
