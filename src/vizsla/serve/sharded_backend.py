@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import inf
+from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from vizsla.core.catalog import Item
@@ -80,7 +82,7 @@ class ShardedBackend(Backend):
         self._shards.upsert([{"id": id, **{name: value for name, value in merged.items() if value is not None}}])
         return True
 
-    def answer(self, texts: list[str], asked: SearchRequest) -> list[dict[str, Any]]:
+    def answer(self, texts: list[str], asked: SearchRequest, deadline: float = inf) -> list[dict[str, Any]]:
         """Return one answer per query; facets and what else needs all matches are refused."""
         wanted: dict[str, Any] = {
             "facets": asked.facets,
@@ -94,11 +96,16 @@ class ShardedBackend(Backend):
         if asked.using and asked.using not in self._shards.members:
             raise InputError(f"`using` must be one of {', '.join(self._shards.members)}. Got {asked.using!r:.60}.")
         found = self._shards.search(
-            texts, asked.offset + asked.k, where=condition_of(asked.where), using=asked.using, deadline_s=DEADLINE_S
+            texts,
+            asked.offset + asked.k,
+            where=condition_of(asked.where),
+            using=asked.using,
+            deadline_s=max(0.0, min(DEADLINE_S, deadline - monotonic())),
         )
         rows = [row[asked.offset :] for row in _pairs(found.candidates)]
         items = self._shards.items([id for row in rows for id, _ in row])
-        common = {"partial": found.partial, "coverage": round(found.coverage, 4)}
+        common: dict[str, Any] = {"partial": found.partial, "coverage": round(found.coverage, 4), "generation": 0}
+        common["member"] = asked.using or self.default()
         first = asked.offset + 1
         return [
             {
