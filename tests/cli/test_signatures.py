@@ -18,7 +18,7 @@ from vizsla.cli.signatures import SignatureOptions
 from vizsla.data.dataset import Dataset
 from vizsla.encoders.lsa import LsaEncoder
 from vizsla.encoders.sentence import SentenceEncoder
-from vizsla.evaluation import evaluate
+from vizsla.evaluation import evaluate, fuse_runs, pool
 from vizsla.evaluation.sweep import sweep
 from vizsla.export.checks import check_sample
 from vizsla.export.int8 import quantize
@@ -45,6 +45,8 @@ from vizsla.serve.mcp_tools import serve_mcp
 from vizsla.serve.run import serve
 
 MIRRORED = {
+    "runs fuse": [fuse_runs],
+    "runs pool": [pool],
     "index bm25": [bm25],
     "index tokens": [tokens],
     "index statistics": [],

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from tests.methods.xrlinear.toy import toy
 from vizsla.encoders.lsa import LsaEncoder
 from vizsla.errors import InputError
 from vizsla.methods.bm25 import bm25
 from vizsla.methods.dense import dense
 from vizsla.methods.pefa import pefa_xl
+from vizsla.methods.xrlinear.build import xrlinear
 from vizsla.text.analyzers import Analyzer
 
 ITEMS = {f"i{n}": f"w{n % 7} w{n % 11} w{n % 13} w{n}" for n in range(600)}
@@ -51,3 +53,23 @@ def test_parts_that_differ_have_no_common_effort(parts):
             search.with_effort(7)
     both = (near | other.with_effort(9)).with_effort(7)
     assert [part.effort for part in both.parts] == [7, 7]
+
+
+@pytest.mark.parametrize(
+    "compose",
+    [
+        lambda tree, words: tree | words,
+        lambda tree, words: words | tree,
+        lambda tree, words: (words | tree) % 90,
+        lambda tree, words: (tree % 60) | words,
+    ],
+)
+def test_a_part_finds_k_where_a_filter_allows_all_that_it_knows(compose):
+    """What the filter forbids is known to another part only: to the whole it is a filter still."""
+    tree = xrlinear(toy(), branching=2, max_leaf=4, beam=1, cold_start=False, click_weights="none")
+    search = compose(tree, bm25({"elsewhere": "garden thing of nick3"}))
+    asked = ["nick3 railway", "garden thing6"]
+    assert all(len(row) < 8 for row in tree(asked, 90).ids)
+    found = search(asked, 90, where=list(tree.items))
+    assert all(set(row) == set(tree.items) for row in found.ids) and found.stats.widened == len(asked)
+    assert search(asked, 90).stats.widened == 0

@@ -188,6 +188,23 @@ def test_settings_that_a_kind_lacks_are_refused_when_it_is_built(tmp_path, monke
         load(tmp_path / "saved").recipe.build(dataset())
 
 
+@pytest.mark.parametrize("kind", BUILDERS)
+def test_a_recipe_that_lacks_what_its_kind_needs_is_refused(kind):
+    """A file may leave out anything; a recipe inside of another is built by the same rule."""
+    function = _builder(kind)
+    needed = [
+        name
+        for name, each in inspect.signature(function).parameters.items()
+        if each.default is each.empty
+        and name != function.data
+        and each.kind not in (each.VAR_KEYWORD, each.VAR_POSITIONAL)
+    ]
+    for name in needed[:1]:
+        for recipe in (Recipe(kind, {}), Recipe("pefa", {"base": Recipe(kind, {}), "weight": 0.5})):
+            with pytest.raises(RecipeError, match=f"The recipe of kind '{kind}' must have the setting '{name}'"):
+                recipe.build(dataset())
+
+
 def test_a_list_is_named_by_what_it_holds():
     texts = [f"fig {number}" for number in range(300)]
     one, other = (Recipe.of("train_jpq", base="vectors", queries=list(texts)).bindings for _ in range(2))

@@ -77,7 +77,9 @@ def test_json_has_exactly_the_agreed_shape(comparison, tmp_path):
     written = json.loads((tmp_path / "compare.json").read_text())
     assert list(written) == list(SYSTEMS)
     for name, row in written.items():
-        assert list(row) == ["measures", "cost"]
+        assert list(row) == ["measures", "cost", "intervals", "notes", "provenance", "significance"]
+        own = [test.to_dict() for test in comparison.tests if name in (test.a, test.b)]
+        assert row["significance"]["tests"] == own and row["significance"]["seed"] == 0
         assert row["measures"] == comparison.evaluations[name].measures
         assert list(row["cost"]) == ["ms_p50", "ms_p99", "bytes", "scored", "model_calls", "queries"]
         assert (row["cost"]["bytes"], row["cost"]["queries"]) == (480, 120)

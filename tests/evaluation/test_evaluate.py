@@ -109,6 +109,9 @@ def test_json_has_exactly_the_agreed_shape(tmp_path):
     assert list((tmp_path / "out").iterdir()) == [tmp_path / "out" / "eval.json"]
     assert json.loads(text) == {
         "fruit search": {
+            "intervals": {"R@10": list(done.interval("R@10")), "RR@10": list(done.interval("RR@10"))},
+            "notes": list(done.notes),
+            "provenance": done.provenance,
             "measures": {"R@10": 0.5, "RR@10": 0.5},
             "cost": {
                 "ms_p50": done.cost.ms_p50,

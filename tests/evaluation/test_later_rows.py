@@ -12,8 +12,8 @@ from tests.evaluation.test_evaluate import Slow
 from tests.support.table_retriever import TableRetriever
 from vizsla.core.candidates import Candidates
 from vizsla.evaluation import compare, evaluate, overlap, sweep
-from vizsla.evaluation.evaluate import in_run_order
 from vizsla.evaluation.measures import _aggregate, parse_measure
+from vizsla.evaluation.runs import in_run_order
 from vizsla.io.trec import read_run, write_run
 from vizsla.scorers.text import FunctionScorer
 

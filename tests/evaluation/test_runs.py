@@ -12,9 +12,9 @@ from vizsla.cli import main
 from vizsla.core.candidates import Candidates
 from vizsla.errors import InputError
 from vizsla.evaluation import compare, evaluate, overlap
-from vizsla.evaluation.evaluate import in_run_order
 from vizsla.evaluation.measures import ranked_run
 from vizsla.evaluation.plots import steady
+from vizsla.evaluation.runs import in_run_order
 from vizsla.methods.bm25 import bm25
 
 DATA = judged_dict(40)

@@ -5,8 +5,11 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
+import threading
+import time
 
 import pytest
+import uvicorn
 from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 
@@ -77,3 +80,27 @@ def test_the_command_speaks_the_protocol_on_standard_output_alone(engine):
     names, found = asyncio.run(scenario())
     assert names == ["search", "fetch", "explain", "compare"]
     assert found["results"][0]["id"] == "fig"
+
+
+def test_the_same_tools_answer_over_streamable_http(engine):
+    web = mcp_server(engine).streamable_http_app()
+    server = uvicorn.Server(uvicorn.Config(web, host="127.0.0.1", port=0, log_level="error"))
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    while not server.started:
+        assert thread.is_alive()
+        time.sleep(0.01)
+    port = server.servers[0].sockets[0].getsockname()[1]
+
+    async def scenario():
+        async with Client(f"http://127.0.0.1:{port}/mcp") as client:
+            tools = {tool.name for tool in (await client.list_tools()).tools}
+            return tools, await client.call_tool("search", {"query": "fig", "k": 1})
+
+    try:
+        tools, answer = asyncio.run(scenario())
+    finally:
+        server.should_exit = True
+        thread.join(30)
+    assert tools == {"search", "fetch", "explain", "compare"}
+    assert [hit["id"] for hit in answer.structured_content["results"]] == ["fig"]

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
 import time
 from contextlib import suppress
+from pathlib import Path
 from urllib.error import HTTPError, URLError
 from urllib.request import Request, urlopen
 
 import pytest
 
 from tests.serve.services import READ, WRITE, fruit_engine
+from vizsla.serve.run import serve
+from vizsla.serve.service_settings import READ_TOKEN, WRITE_TOKEN
 
 
 def test_the_command_prints_its_address_answers_to_allowed_hosts_and_stops_at_a_signal(tmp_path):
@@ -48,3 +53,23 @@ def test_the_command_prints_its_address_answers_to_allowed_hosts_and_stops_at_a_
             assert process.wait(30) == 0
         finally:
             process.kill()
+
+
+def deployed():
+    """The commands of the systemd unit and of the image, and the variables that they set."""
+    folder = Path(__file__).parents[2] / "examples" / "deploy"
+    unit = (folder / "vizsla.service").read_text(encoding="utf-8")
+    image = (folder / "Dockerfile").read_text(encoding="utf-8")
+    started = re.search(r"^ExecStart=(.+)$", unit, re.M)[1].split()
+    yield started, set(re.findall(r"\b(VIZSLA_\w+)=", unit))
+    yield json.loads(re.search(r"^CMD (.+)$", image, re.M)[1]), set(re.findall(r"\b(VIZSLA_\w+)=", image))
+
+
+def test_deployed_commands_are_those_that_the_command_line_knows():
+    known = {f"--{name.replace('_', '-')}" for name in inspect.signature(serve).parameters} - {"--path"}
+    for command, variables in deployed():
+        assert Path(command[0]).name == "vizsla" and command[1] == "serve" and not command[2].startswith("-")
+        given = [word for word in command if word.startswith("--")]
+        assert given and set(given) <= known
+        assert variables == {f"{READ_TOKEN}_FILE", f"{WRITE_TOKEN}_FILE"}  # and no token among the arguments
+        assert not any("token" in word for word in command)

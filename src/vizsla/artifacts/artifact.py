@@ -12,7 +12,7 @@ from vizsla.artifacts.folder import Origin, read_folder
 from vizsla.artifacts.kinds import check_saveable, class_of, known_kinds, register
 from vizsla.artifacts.manifest import MANIFEST
 from vizsla.artifacts.reader import ArtifactReader
-from vizsla.artifacts.writer import ArtifactWriter, Saving
+from vizsla.artifacts.writer import ArtifactWriter, Saving, write_provenance
 from vizsla.core.validation import validate_args
 from vizsla.errors import FormatError, InputError, MissingExtraError
 
@@ -46,6 +46,9 @@ class Artifact(ABC):
     ) -> Path:
         """Write the artifact to a folder: it is there whole, or not at all.
 
+        Beside the manifest, `provenance.json` says when, by which version and commit and on which machine it was saved.
+        It is part of no digest: equal artifacts have equal digests wherever they were made.
+
         Parameters
         ----------
         path : path
@@ -64,6 +67,7 @@ class Artifact(ABC):
             saving = Saving.of(folder, bundle_models)
             digest = ArtifactWriter(folder, self.kind, saving=saving).write(self)
             saving.check_copied()
+            write_provenance(folder, digest, getattr(self, "items", None))
         object.__setattr__(self, "_home", Origin.of(path, digest))  # a kind may be a frozen dataclass
         return Path(path)
 

@@ -14,7 +14,7 @@ from types import TracebackType
 
 from vizsla.artifacts import strict_json
 from vizsla.artifacts.folder import Folder
-from vizsla.artifacts.manifest import MANIFEST, MAX_BYTES
+from vizsla.artifacts.manifest import MANIFEST, MAX_BYTES, PROVENANCE
 from vizsla.core.validation import as_path
 from vizsla.errors import FormatError, InputError
 
@@ -236,7 +236,7 @@ def _listed_in(folder: Folder) -> set[str] | None:
         return None
     # What a record points to elsewhere has no folder here: one of its name belongs to something else.
     inside = [name for name, record in value["parents"].items() if not (isinstance(record, dict) and "at" in record)]
-    return {MANIFEST, *value["files"], *inside}
+    return {MANIFEST, PROVENANCE, *value["files"], *inside}
 
 
 class Staging:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from vizsla._internal.terminal import escape_control
 from vizsla.artifacts import strict_json
 from vizsla.artifacts.artifact import load
 from vizsla.artifacts.folder import Folder, read_folder
-from vizsla.artifacts.manifest import MANIFEST, MAX_NESTING, ParentRecord
+from vizsla.artifacts.manifest import MANIFEST, MAX_BYTES, MAX_NESTING, PROVENANCE, ParentRecord
 from vizsla.artifacts.reader import ArtifactReader, Loading, Place
 from vizsla.errors import FormatError
 
@@ -164,6 +165,8 @@ class Pedigree:
     at : str, optional
         For an artifact that lies elsewhere in the whole, where another part holds it too: the way there from the
         outermost folder. Its parameters, its files and what is inside are told there, once.
+    provenance : dict
+        When, by which version and commit and on which machine it was saved; empty where that is not known.
     """
 
     path: Path
@@ -174,6 +177,7 @@ class Pedigree:
     files: dict[str, int]
     parents: dict[str, Pedigree]
     at: str | None = None
+    provenance: dict[str, Any] = field(default_factory=dict)
 
     @property
     def bytes(self) -> int:
@@ -192,6 +196,7 @@ class Pedigree:
             "files": self.files,
             "parents": {name: parent.to_dict() for name, parent in self.parents.items()},
             **({} if self.at is None else {"at": self.at}),
+            **({"provenance": self.provenance} if self.provenance else {}),
         }
 
     def kinds(self) -> Iterator[str]:
@@ -207,6 +212,8 @@ class Pedigree:
         if self.at is not None:
             return [f"{name}: {self.kind}, the one at {self.at}"]
         lines = [f"{name}: {self.kind}, {self.bytes:,} bytes, format {self.format}, vizsla {self.vizsla}"]
+        if self.provenance:
+            lines.append(f"  {_made(self.provenance)}")
         lines += [f"  {line}" for line in parameter_lines(self.parameters)]
         width = max(map(len, self.files))
         lines += [f"  {file:<{width}}  {size:>15,}" for file, size in self.files.items()]
@@ -245,7 +252,28 @@ def _pedigree(folder: Folder, loading: Loading, place: Place, expected: ParentRe
         parameters=manifest.parameters,
         files={**files, MANIFEST: folder.size(MANIFEST)},
         parents=inside,
+        provenance={} if place else _provenance(folder),
     )
+
+
+def _made(known: Mapping[str, Any]) -> str:
+    """Return one line of what is known; the file may hold anything."""
+    commit = f", commit {known['commit']}" if known.get("commit") else ""
+    machine = known.get("machine")
+    place = f" on {machine.get('processor')}" if isinstance(machine, dict) else ""
+    said = f"made {known.get('date')} by vizsla {known.get('vizsla')}{commit}{place}"
+    return _shortened(escape_control(said), 2 * MAX_CELL_CHARS + 60)
+
+
+def _provenance(folder: Folder) -> dict[str, Any]:
+    """Return what stands beside the manifest; nothing where that is missing, damaged or no JSON object."""
+    try:
+        if not folder.has(PROVENANCE) or folder.size(PROVENANCE) > MAX_BYTES:
+            return {}
+        found = strict_json.parse(folder.read(PROVENANCE, mmap=False).tobytes())
+    except (FormatError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
 
 
 def _told_elsewhere(loading: Loading, record: ParentRecord) -> Pedigree:
@@ -270,7 +298,7 @@ def check(path: str | Path) -> list[str]:
     """
     try:
         reader = read_folder(path, ArtifactReader)
-        problems = list(_audit(reader))
+        problems = list(_audit(reader, outermost=True))
         if problems and reader.folder.replaced():
             return check(path)  # A new save took its place: what was seen is the old one being removed.
         if not problems:
@@ -280,9 +308,11 @@ def check(path: str | Path) -> list[str]:
     return problems
 
 
-def _audit(reader: ArtifactReader) -> Iterator[str]:
+def _audit(reader: ArtifactReader, *, outermost: bool = False) -> Iterator[str]:
     inside = {name for name, record in reader.manifest.parents.items() if record.at is None}
     listed = {MANIFEST, *reader.manifest.files, *inside}
+    if outermost:
+        listed.add(PROVENANCE)
     for name in reader.folder.names():
         if name not in listed:
             yield f"{reader.path / name}: not a file of the artifact; move it away."

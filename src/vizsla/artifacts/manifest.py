@@ -14,6 +14,8 @@ from vizsla._internal.lazy import cached_property
 from vizsla.artifacts import strict_json
 
 MANIFEST = "manifest.json"
+PROVENANCE = "provenance.json"
+"""Beside the manifest of an artifact that was saved: when and by what it was made. It is part of no digest."""
 FORMAT = 2
 """Raised whenever a file of an older release would be read differently; `tests/artifacts/golden` holds each kind."""
 MAX_NESTING = 32
@@ -145,7 +147,7 @@ def seal(content: bytes) -> bytes:
 
 def check_name(name: str) -> None:
     """Raise ValueError unless a file or a nested artifact may have this name."""
-    if not NAME.fullmatch(name) or name == MANIFEST:
+    if not NAME.fullmatch(name) or name in (MANIFEST, PROVENANCE):
         raise ValueError(f"{name!r} is not a name that a file of an artifact can have")
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from vizsla._internal.provenance import provenance
 from vizsla.artifacts import npy, strict_json
 from vizsla.artifacts.atomic_folder import sync
 from vizsla.artifacts.kinds import check_saveable
@@ -19,6 +20,7 @@ from vizsla.artifacts.manifest import (
     MANIFEST,
     MAX_BYTES,
     MAX_NESTING,
+    PROVENANCE,
     FileRecord,
     Manifest,
     ParentRecord,
@@ -30,6 +32,27 @@ from vizsla.errors import InputError
 
 if TYPE_CHECKING:
     from vizsla.artifacts.artifact import Artifact
+
+
+def write_provenance(folder: Path, content: str, items: Any) -> None:
+    """Write beside the manifest how an artifact was made; its digest, and that of its items' ids, tie it to the data.
+
+    Parameters
+    ----------
+    folder : Path
+        The outermost folder.
+    content : str
+        The artifact's digest.
+    items : Strings, optional
+        The ids of the catalog, of an artifact that has one.
+    """
+    catalog = {} if not isinstance(items, Strings) else {"count": len(items), "xxh64": digest(items.data)}
+    made = provenance(artifact=content, items=catalog)
+    with (folder / PROVENANCE).open("xb") as out:
+        out.write(strict_json.dump(made))
+        out.flush()
+        os.fsync(out.fileno())
+    sync(folder)
 
 
 class Stored(NamedTuple):

@@ -15,7 +15,7 @@ from vizsla.base.retriever import Retriever
 from vizsla.core.candidates import Candidates, Stats
 from vizsla.data.dataset import Dataset
 from vizsla.errors import InputError
-from vizsla.evaluation.evaluate import run_of, system_name
+from vizsla.evaluation.runs import run_of, system_name
 from vizsla.typing import Float64Array
 
 

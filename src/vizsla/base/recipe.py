@@ -112,7 +112,7 @@ class Recipe:
     def of(cls, kind: str, **settings: Any) -> Recipe:
         """Return the recipe of a kind; a setting that its builder does not have raises."""
         recipe = cls(kind, settings)
-        recipe._check_names()
+        recipe.check_names()
         return recipe
 
     def but(self, **changes: Any) -> Recipe:
@@ -181,7 +181,7 @@ class Recipe:
     def from_dict(cls, values: Mapping[str, Any]) -> Recipe:
         """Read what `to_dict` gave; anything else raises InputError."""
         recipe = cls.stored(values)
-        recipe._check_names()
+        recipe.check_names()
         return recipe
 
     @classmethod
@@ -229,14 +229,15 @@ class Recipe:
         self._live[mark] = value
         return Binding(name, mark)
 
-    def _check_names(self) -> None:
+    def check_names(self) -> None:
+        """Raise if the builder has no such setting, of this recipe or of one inside."""
         parameters = inspect.signature(_builder(self.kind)).parameters
         more = any(each.kind is each.VAR_KEYWORD for each in parameters.values())
         for name in () if more else self.settings:
             if name not in (*parameters, EFFORT_SETTING):
                 raise InputError(f"`{self.kind}` must have the setting {name!r}. Got none: see `vizsla.{self.kind}`.")
         for nested in _nested(self):
-            nested._check_names()
+            nested.check_names()
 
 
 def builds(kind: str, *, data: str | None, noted: bool = True, **fixed: Any) -> Callable[[F], F]:
@@ -315,14 +316,16 @@ class _Building(NamedTuple):
     def built(self, recipe: Recipe, outer: Recipe | None = None) -> Any:
         function = _builder(recipe.kind)
         if outer is None:
-            recipe._check_names()
+            recipe.check_names()
         whole = outer or recipe
         arguments = {name: self._value(name, value, recipe, whole) for name, value in recipe.settings.items()}
         effort = arguments.pop(EFFORT_SETTING, None)
         if function.data is not None:
             arguments[function.data] = self.dataset
-        if "threads" in inspect.signature(function).parameters:
+        parameters = inspect.signature(function).parameters
+        if "threads" in parameters:
             arguments["threads"] = self.threads
+        _check_complete(recipe.kind, parameters, arguments)
         made = function(**arguments)
         return made if effort is None or made.effort == effort else made.with_effort(effort)
 
@@ -356,6 +359,14 @@ class _Building(NamedTuple):
             f"The recipe of kind {kind!r} must be given `{binding.name}` ({binding.fingerprint}), which is no plain "
             f'data. Got none: pass bindings={{"{binding.name}": …}}, or give a function that builds it in its place.'
         )
+
+
+def _check_complete(kind: str, parameters: Mapping[str, inspect.Parameter], arguments: Mapping[str, Any]) -> None:
+    """Raise unless everything is given that has no default: a recipe of a file may lack anything."""
+    for name, parameter in parameters.items():
+        several = parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
+        if not several and parameter.default is parameter.empty and name not in arguments:
+            raise RecipeError(f"The recipe of kind {kind!r} must have the setting {name!r}. Got none: add it.")
 
 
 def is_plain_mapping(value: Mapping[Any, Any]) -> bool:

@@ -8,12 +8,15 @@ from typing import Any
 from vizsla.cli.options import (
     add_data,
     add_reports,
+    is_run,
     load_systems,
-    open_data,
+    named,
+    open_judged,
     system_paths,
     write_wanted,
 )
 from vizsla.cli.signatures import SignatureOptions
+from vizsla.errors import InputError
 from vizsla.evaluation import compare
 from vizsla.evaluation.measures import depth_needed, parse_measures
 
@@ -22,11 +25,12 @@ OPTIONS = SignatureOptions(compare, skip=("k",))
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the data, the artifacts and the measures."""
-    add_data(parser)
+    add_data(parser, needed=False)
     systems = "an artifact, a TREC run, or a folder of runs"
-    parser.add_argument("systems", nargs="+", metavar="[NAME=]SYSTEM", help=systems)
+    parser.add_argument("systems", nargs="*", metavar="[NAME=]SYSTEM", help=systems)
     OPTIONS.add_to(parser)
     add_reports(parser)
+    parser.add_argument("--latex", metavar="FILE", help="write the table as LaTeX")
     parser.add_argument("--trec", metavar="FOLDER", help="write every run in TREC format")
     parser.add_argument("--plot", metavar="FILE", help="draw quality against latency (.png, .svg, .pdf)")
     parser.add_argument("--plot-bytes", metavar="FILE", help="draw quality against bytes (.png, .svg, .pdf)")
@@ -45,7 +49,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Compare and print."""
-    paths, dataset = system_paths(arguments.systems), open_data(arguments)
+    if arguments.qrels is not None and arguments.data is not None and is_run(named(arguments.data)[1]):
+        arguments.systems, arguments.data = [arguments.data, *arguments.systems], None  # runs, and judgments alone
+    if not arguments.systems:
+        raise InputError("There must be a system to compare. Got none: name artifacts, TREC runs, or a folder of runs.")
+    paths, dataset = system_paths(arguments.systems), open_judged(arguments)
     systems = load_systems(paths, arguments)
     options = OPTIONS.given(arguments)
     result = compare(systems, dataset, k=_depth(options, arguments.overlap), **options)
@@ -60,6 +68,7 @@ def run(arguments: argparse.Namespace) -> None:
         (arguments.per_query if arguments.per_query != "-" else None, result.per_query),
         (arguments.json, result.to_json),
         (arguments.markdown, result.to_markdown),
+        (arguments.latex, result.to_latex),
         (arguments.trec, result.to_trec),
         (arguments.plot, result.plot),
         (arguments.plot_bytes, lambda path: result.plot(path, x="bytes")),

@@ -8,7 +8,7 @@ from vizsla.cli.options import (
     add_data,
     add_reports,
     load_systems,
-    open_data,
+    open_judged,
     system_paths,
     write_wanted,
 )
@@ -22,9 +22,10 @@ OPTIONS = SignatureOptions(evaluate, skip=("k", "name"))
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the artifact, the data and the measures."""
     parser.add_argument("system", metavar="[NAME=]SYSTEM", help="an artifact or a TREC run")
-    add_data(parser)
+    add_data(parser, needed=False)
     OPTIONS.add_to(parser)
     add_reports(parser)
+    parser.add_argument("--latex", metavar="FILE", help="write the table as LaTeX")
     parser.add_argument("--trec", metavar="FILE", help="write the run in TREC format")
 
 
@@ -36,10 +37,13 @@ def run(arguments: argparse.Namespace) -> None:
             f"`vizsla eval` takes one system, and then the data. Got {arguments.system}, a folder of {len(others) + 1} "
             "files: name one of them, or compare them all with `vizsla compare DATA FOLDER`."
         )
-    dataset = open_data(arguments)
+    dataset = open_judged(arguments)
     system = load_systems({name: path}, arguments)[name]
     result = evaluate(system, dataset, name=name, **OPTIONS.given(arguments))
     result.show()
     write_wanted(
-        (arguments.json, result.to_json), (arguments.markdown, result.to_markdown), (arguments.trec, result.to_trec)
+        (arguments.json, result.to_json),
+        (arguments.markdown, result.to_markdown),
+        (arguments.latex, result.to_latex),
+        (arguments.trec, result.to_trec),
     )

@@ -115,13 +115,38 @@ DATA_HELP = (
 )
 
 
-def add_data(parser: argparse.ArgumentParser, *, positional: bool = True) -> None:
-    """Add the dataset and how it is read."""
-    parser.add_argument("data" if positional else "--data", metavar="DATA", help=DATA_HELP)
+def add_data(parser: argparse.ArgumentParser, *, positional: bool = True, needed: bool = True) -> None:
+    """Add the dataset and how it is read; where it is not needed, --qrels alone will do."""
+    how = {} if needed else {"nargs": "?", "default": None}
+    about = DATA_HELP if needed else f"{DATA_HELP}; not needed for a run with --qrels"
+    parser.add_argument("data" if positional else "--data", metavar="DATA", help=about, **how)  # type: ignore[arg-type]
     parser.add_argument("--queries", metavar="FILE", help="query texts, when DATA has only items")
     parser.add_argument("--clicks", metavar="FILE", help="a click log: query, item, weight[, time]")
     parser.add_argument("--qrels", metavar="FILE", help="judgments for the split 'test'")
     add_reading(parser)
+
+
+def open_judged(arguments: argparse.Namespace) -> Any:
+    """Open the dataset that the arguments name; judgments alone where they name only these."""
+    if arguments.data is not None:
+        return open_data(arguments)
+    if arguments.qrels is None:
+        raise InputError("There must be judgments. Got none: name the data, or judgments alone by --qrels FILE.")
+    from vizsla.evaluation.judgments import Judgments
+
+    with run_reading(arguments) as how:
+        return Judgments.of(arguments.qrels, queries=arguments.queries, how=how)
+
+
+def is_run(path: str) -> bool:
+    """Whether a file has the six columns of a TREC run."""
+    if not Path(path).is_file():
+        return False
+    try:
+        first = next((line.text.split() for line in LineFile(path) if line.text.strip()), [])
+        return len(first) == 6 and bool(re.fullmatch(r"[-+\d.eE]+", first[4]))
+    except DataError:
+        return False
 
 
 def open_data(arguments: argparse.Namespace) -> Dataset:
@@ -171,7 +196,7 @@ def bundling(arguments: argparse.Namespace) -> bool | list[str] | None:
 
 def add_reports(parser: argparse.ArgumentParser) -> None:
     """Add where a result goes."""
-    parser.add_argument("--json", metavar="FILE", help="write measures and cost as JSON")
+    parser.add_argument("--json", metavar="FILE", help="write measures, cost, tests and provenance as JSON")
     parser.add_argument("--markdown", metavar="FILE", help="write the table as Markdown")
 
 
@@ -210,7 +235,7 @@ def _load_system(path: str, how: Reading) -> Any:
 def _runs_in(pair: str) -> list[str]:
     """Return the files of a folder that is no artifact, each as NAME=PATH; anything else as it is."""
     from vizsla.artifacts.manifest import MANIFEST
-    from vizsla.evaluation.evaluate import system_name
+    from vizsla.evaluation.runs import system_name
 
     path = Path(named(pair)[1])
     if path.is_file():
@@ -344,15 +369,20 @@ def _is_file(text: str) -> bool:
 
 def read_query_texts(path: str, arguments: argparse.Namespace) -> list[str]:
     """Return the texts to ask for; JSONL, CSV and TSV with ids, Parquet and TREC topics are told from plain lines."""
+    return [text for _, text in read_query_pairs(path, arguments)]
+
+
+def read_query_pairs(path: str, arguments: argparse.Namespace) -> list[tuple[str, str]]:
+    """Return ids and texts to ask for; a plain line's id is its number, from 1."""
     given = click_reading(arguments)
     how = Reading(given.get("encoding", "utf-8"), given.get("on_error", "raise"))
     if path == "-" or not Path(path).is_file() or not _has_ids(Path(path), how.encoding):
-        return read_lines(path)
+        return [(str(number), text) for number, text in enumerate(read_lines(path), 1)]
     source, tally = read_queries(Path(path), how=how), WarningLog()
-    texts = [query.text for query in source]
+    pairs = [(query.id, query.text) for query in source]
     source.report(tally)
     tally.emit()
-    return texts
+    return pairs
 
 
 def _has_ids(path: Path, encoding: str) -> bool:

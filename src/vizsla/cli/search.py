@@ -24,6 +24,7 @@ from vizsla.cli.options import (
     open_items,
     prepared_where,
     read_lines,
+    read_query_pairs,
     read_query_texts,
 )
 from vizsla.compose.adjustments import adjust
@@ -106,6 +107,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_syntax(parser)
     parser.add_argument("--offset", type=int, default=0, metavar="N", help="leave out the best N: a later page")
     add_page_options(parser)
+    run = "write a TREC run of the queries of --queries, by their ids (by their number, of plain lines)"
+    parser.add_argument("--trec", metavar="FILE", help=run)
     parser.add_argument("--json", action="store_true", help="print one JSON object a query instead of tables")
     add_reading(parser)
 
@@ -160,6 +163,9 @@ def run(arguments: argparse.Namespace) -> None:
     if arguments.adjust is not None:
         retriever = adjust(retriever, arguments.adjust)
     answers = Answers(retriever, arguments)
+    if arguments.trec is not None:
+        answers.write_run(arguments.trec)
+        return
     if arguments.similar is not None:
         answers.print_similar(arguments.similar)
         return
@@ -201,6 +207,20 @@ class Answers:
         print(f"{found.stats.ms:.2f} ms{calls}")
         if arguments.explain:
             self._print_reasons(found, asked)
+
+    def write_run(self, path: str) -> None:
+        """Write the answers to the queries of a file as a TREC run."""
+        given = self._arguments
+        others = given.query or given.json or given.explain or given.similar or self._is_paged
+        if given.queries is None or others:
+            raise InputError("`--trec` must be given with --queries FILE and without pages, --json or --explain.")
+        pairs = read_query_pairs(given.queries, given)
+        ids, texts = [id for id, _ in pairs], [text for _, text in pairs]
+        if len(set(ids)) < len(ids):
+            raise InputError("`--trec` must have one text per query id. Got an id twice.")
+        found = self._retriever(Queries(texts), k=given.k, where=self._where, syntax=self._syntax(texts))
+        found.with_query_ids(ids).to_trec(path)
+        print(f"{path}: {len(ids):,} queries, {len(found.items):,} answers")
 
     def print_similar(self, item: str) -> None:
         """Print what is most like an item."""

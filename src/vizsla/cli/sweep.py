@@ -10,13 +10,15 @@ from vizsla.cli.options import add_data, add_reports, load_retriever, open_data,
 from vizsla.cli.signatures import SignatureOptions
 from vizsla.errors import InputError
 from vizsla.evaluation import evaluate
-from vizsla.evaluation.sweep import sweep
+from vizsla.evaluation.sweep import sweep, variants
 from vizsla.methods.xrlinear.model import XrLinear, prune, quantize
 
 if TYPE_CHECKING:
     from vizsla.base.retriever import Retriever
+    from vizsla.data.dataset import Dataset
 
 OPTIONS = SignatureOptions(sweep, evaluate, skip=("k", "name"))
+COST_NAMES = ("ms_p50", "ms_p99", "bytes", "bytes_per_item", "scored", "model_calls")
 EFFORT_FACTORS = (0.1, 0.25, 0.5, 1.0, 2.0, 4.0)
 """Of the retriever's own effort: what is tried unless told otherwise."""
 WEIGHTS_OF_BITS = {32: "float32", 16: "int16", 8: "int8"}
@@ -35,6 +37,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     varied.add_argument("--thresholds", metavar="NUMBERS", help="drop weights up to these sizes: recall against size")
     varied.add_argument("--bits", metavar="NUMBERS", help="store weights in so many bits: 32, 16, 8")
+    argument = "any argument of the function that built it, such as weight or base.k1; built again for each of --values"
+    varied.add_argument("--argument", metavar="NAME", help=argument)
+    parser.add_argument("--values", metavar="NUMBERS", help="what --argument is set to")
+    parser.add_argument("--x", default=None, choices=COST_NAMES, help="the cost that --plot draws over")
     OPTIONS.add_to(parser)
     add_reports(parser)
     parser.add_argument("--plot", metavar="FILE", help="draw the curves (.png, .svg, .pdf)")
@@ -42,10 +48,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Evaluate the model at every setting, print, and draw."""
-    setting, systems = _variants(load_retriever(arguments.artifact), arguments)
-    result = sweep(setting, systems, open_data(arguments), **OPTIONS.given(arguments))
+    dataset = open_data(arguments)
+    setting, systems = _variants(load_retriever(arguments.artifact), arguments, dataset)
+    result = sweep(setting, systems, dataset, **OPTIONS.given(arguments))
     result.show()
-    cost = "ms_p50" if setting == "effort" else "bytes"
+    usual = {"effort": "ms_p50", "budget": "model_calls"}.get(setting, "ms_p50" if arguments.argument else "bytes")
+    cost = arguments.x or usual
     write_wanted(
         (arguments.json, result.to_json),
         (arguments.markdown, result.to_markdown),
@@ -53,7 +61,14 @@ def run(arguments: argparse.Namespace) -> None:
     )
 
 
-def _variants(retriever: Retriever, arguments: argparse.Namespace) -> tuple[str, Iterator[tuple[float, Retriever]]]:
+def _variants(
+    retriever: Retriever, arguments: argparse.Namespace, dataset: Dataset
+) -> tuple[str, Iterator[tuple[float, Retriever]]]:
+    if (arguments.argument is None) != (arguments.values is None):
+        raise InputError("`--argument` and `--values` must be given together. Got one of them.")
+    if arguments.argument:
+        values = [int(one) if one == int(one) else one for one in _numbers("--values", arguments.values, float)]
+        return arguments.argument, variants(retriever, arguments.argument, values, dataset)
     if arguments.bits:
         kinds, model = [(bits, _weights(bits)) for bits in _numbers("--bits", arguments.bits, int)], _tree(retriever)
         return "bits", ((bits, quantize(model, kind)) for bits, kind in kinds)

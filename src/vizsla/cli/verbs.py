@@ -23,6 +23,7 @@ VERBS = {
     "diagnose": "show what a pipeline loses to depth, budget, codes and approximate search",
     "report": "write a page of what learn or compare found",
     "sweep": "draw how quality and cost of a retriever change with its effort, or a model's with its weights",
+    "runs": "fuse TREC runs, or pool what judges should look at",
     "compose": "join artifacts by an expression into a new one",
     "split": "hold out clicks to judge by, at random or by time",
     "engine": "keep a live catalog of items and clicks, and search it",
@@ -78,6 +79,10 @@ KINDS = {
         "stats": "counts, bytes on disk and the age of members, as JSON",
         "backup": "copy the engine to a new folder",
     },
+    "runs": {
+        "fuse": "one run of several, by reciprocal rank",
+        "pool": "the best items of several runs, to be judged",
+    },
     "convert": {
         "dataset": "items, queries, judgments and clicks",
         "ubi": "a User Behavior Insights log, to a click log",
@@ -96,10 +101,11 @@ METAVARS = {
     "train": "METHOD",
     "adapt": "METHOD",
     "engine": "ACTION",
+    "runs": "ACTION",
     "convert": "KIND",
     "export": "FORM",
 }
-MODULES = {f"{verb} {kind}": verb for verb in ("adapt", "engine") for kind in KINDS[verb]}
+MODULES = {f"{verb} {kind}": verb for verb in ("adapt", "engine", "runs") for kind in KINDS[verb]}
 MODULES |= {f"export {kind}": "export_collection" for kind in ("milvus", "qdrant")}
 """Modules that are named otherwise. One that serves several kinds reads which from `parser.get_default("kind")`."""
 

@@ -548,6 +548,10 @@ class Candidates:
         """
         return import_extra("pandas", "`to_pandas`", "pandas").DataFrame(answer_columns(self, fields))
 
+    def to_polars(self, fields: Sequence[str] | None = None) -> Any:
+        """Return the columns of `to_pandas` as a polars frame."""
+        return import_extra("polars", "`to_polars`", "polars").DataFrame(answer_columns(self, fields))
+
     def to_arrow(self, fields: Sequence[str] | None = None) -> Any:
         """Return the columns of `to_pandas` as an Arrow table."""
         return import_extra("pyarrow", "`to_arrow`", "parquet").table(answer_columns(self, fields))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from vizsla._internal.lazy import cached_property
+from vizsla._internal.lazy import cached_property, import_extra
 from vizsla.core.catalog import Item, Query
 from vizsla.core.sparse import row_numbers, sound_csr
 from vizsla.core.strings import Strings
@@ -351,6 +351,44 @@ class Dataset:
         if after is not None:
             raise InputError(f'`after` must be left out unless by="time". Got {after!r}.')
         return split_dataset(self, held_out=held_out, cold=cold, seed=seed)
+
+    @validate_args
+    def to_pandas(self, what: str = "clicks", *, split: str = "test") -> Any:
+        """Return clicks or judgments as a pandas frame, which `Dataset.of` and `evaluate` read again.
+
+        Parameters
+        ----------
+        what : {"clicks", "qrels"}
+            The clicks, with their times where the log has times, or the judgments of a split.
+        split : str
+            Which judgments.
+
+        Examples
+        --------
+        >>> Dataset.of(["a fig"], queries=["figs"], clicks=[("0", "0", 2)]).to_pandas().values.tolist()
+        [['0', '0', 2.0]]
+        """
+        return import_extra("pandas", "`to_pandas`", "pandas").DataFrame(self._columns(what, split))
+
+    @validate_args
+    def to_polars(self, what: str = "clicks", *, split: str = "test") -> Any:
+        """Return the columns of `to_pandas` as a polars frame."""
+        return import_extra("polars", "`to_polars`", "polars").DataFrame(self._columns(what, split))
+
+    def _columns(self, what: str, split: str) -> dict[str, list[Any]]:
+        """Return the columns query, item, and weight or grade."""
+        from vizsla.io.interactions import entries_of, events_of
+
+        check_choice("what", what, ["clicks", "qrels"])
+        if what == "qrels":
+            rows: list[tuple[Any, ...]] = list(entries_of(self, self.qrels(split)))
+        elif self.events is not None:
+            rows = list(events_of(self.events, self))
+        else:
+            rows = list(entries_of(self, self.clicks))
+        timed = what == "clicks" and self.events is not None
+        names = ("query", "item", "grade" if what == "qrels" else "weight", *(["time"] if timed else []))
+        return {name: [row[at] for row in rows] for at, name in enumerate(names)}
 
     def __repr__(self) -> str:
         splits = ", ".join(self.splits) or "none"

@@ -3,7 +3,11 @@
 from vizsla.evaluation.compare import Comparison, Difference, PairedTest, compare
 from vizsla.evaluation.cost import Cost
 from vizsla.evaluation.evaluate import Evaluation, evaluate
-from vizsla.evaluation.overlap import Overlap, OverlapMatrix, overlap
+from vizsla.evaluation.judgments import Judgments
+from vizsla.evaluation.overlap import Overlap, OverlapMatrix, answer_accuracy, overlap, top_k_recall
+from vizsla.evaluation.propensity import PropensityPrecision
+from vizsla.evaluation.runs import fuse_runs, pool
+from vizsla.evaluation.significance import Interval
 from vizsla.evaluation.sweep import Sweep, sweep
 
 __all__ = [
@@ -11,12 +15,19 @@ __all__ = [
     "Cost",
     "Difference",
     "Evaluation",
+    "Interval",
+    "Judgments",
     "Overlap",
     "OverlapMatrix",
     "PairedTest",
+    "PropensityPrecision",
     "Sweep",
+    "answer_accuracy",
     "compare",
     "evaluate",
+    "fuse_runs",
     "overlap",
+    "pool",
     "sweep",
+    "top_k_recall",
 ]

@@ -10,23 +10,27 @@ from typing import Any
 
 import numpy as np
 
-from vizsla._internal.lazy import cached_property
+from vizsla._internal.lazy import cached_property, import_extra
 from vizsla._internal.terminal import abbreviate, escape_control, markdown_table, print_table
 from vizsla.core.validation import validate_args
 from vizsla.errors import InputError, check_choice, check_positive, check_range
-from vizsla.evaluation.evaluate import Evaluation, System, evaluate, rows_of
-from vizsla.evaluation.measures import DEFAULT_MEASURES, JudgedSplits
+from vizsla.evaluation.evaluate import Evaluation, evaluate, report_dict
+from vizsla.evaluation.judgments import judged_splits
+from vizsla.evaluation.measures import DEFAULT_MEASURES
 from vizsla.evaluation.overlap import OverlapMatrix
 from vizsla.evaluation.report import (
     COST_HEADER,
     cost_cells,
     file_stem,
+    html_table,
     json_text,
+    latex_table,
     measure_cell,
     print_report,
     write_text,
 )
-from vizsla.evaluation.significance import TESTS, holm, p_values
+from vizsla.evaluation.runs import System, rows_of
+from vizsla.evaluation.significance import TESTS, effect_size, holm, mean_interval, p_values
 from vizsla.typing import Float64Array
 
 LETTERS = dict(zip("abcdefghijklmnoprstuvwxyz", "ᵃᵇᶜᵈᵉᶠᵍʰⁱʲᵏˡᵐⁿᵒᵖʳˢᵗᵘᵛʷˣʸᶻ", strict=True))
@@ -47,6 +51,10 @@ class PairedTest:
         Two-sided p-value of this comparison alone.
     p_holm : float
         The same, corrected for all comparisons that were made with it.
+    low, high : float
+        The 95 % confidence interval of the difference, by Student's t distribution.
+    effect : float
+        Cohen's d of the paired differences: their mean over their standard deviation.
     """
 
     measure: str
@@ -55,6 +63,9 @@ class PairedTest:
     difference: float
     p: float
     p_holm: float
+    low: float
+    high: float
+    effect: float
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields as a dict."""
@@ -77,7 +88,7 @@ def paired_tests(
     columns = [evaluations[a].per_query[m] - evaluations[b].per_query[m] for m, a, b in compared]
     p = p_values(np.column_stack(columns), test=test, samples=samples, seed=seed)
     return [
-        PairedTest(*names, _mean(column), raw, corrected)
+        PairedTest(*names, _mean(column), raw, corrected, *mean_interval(column), effect_size(column))
         for names, column, raw, corrected in zip(compared, columns, p.tolist(), holm(p).tolist(), strict=True)
     ]
 
@@ -249,14 +260,42 @@ class Comparison:
         return {name: evaluation.to_dict() for name, evaluation in self.evaluations.items()}
 
     def to_json(self, path: str | Path | None = None) -> str:
-        """Return `to_dict` as JSON; with `path`, also write it there."""
-        return write_text(json_text(self.to_dict()), path)
+        """Return measures, cost, tests and provenance by name as JSON; with `path`, also write it there."""
+        made, report = self._tests_dict(), report_dict(self.evaluations)
+        for name, row in report.items():
+            own = [test for test in made["tests"] if name in (test["a"], test["b"])]
+            row["significance"] = {**made, "tests": own}
+        return write_text(json_text(report), path)
 
     def tests_to_json(self, path: str | Path | None = None) -> str:
         """Return how the tests were made, and every one of them, as JSON; with `path`, also write it there."""
+        return write_text(json_text(self._tests_dict()), path)
+
+    def _tests_dict(self) -> dict[str, Any]:
         made = {"test": self.test, "samples": self._samples, "seed": self._seed, "alpha": self.alpha}
-        detail = {**made, "baseline": self.baseline, "tests": [test.to_dict() for test in self.tests]}
-        return write_text(json_text(detail), path)
+        return {**made, "baseline": self.baseline, "tests": [test.to_dict() for test in self.tests]}
+
+    def to_latex(self, path: str | Path | None = None) -> str:
+        """Return a LaTeX table (booktabs) with its footnote as a comment; with `path`, also write it there."""
+        return write_text(latex_table(*self._table(), self.footnote), path)
+
+    def to_pandas(self) -> Any:
+        """Return a row per system and judged query with a column per measure, as a pandas frame."""
+        return import_extra("pandas", "`to_pandas`", "pandas").DataFrame(self._columns())
+
+    def to_polars(self) -> Any:
+        """Return a row per system and judged query with a column per measure, as a polars frame."""
+        return import_extra("polars", "`to_polars`", "polars").DataFrame(self._columns())
+
+    def _columns(self) -> dict[str, Any]:
+        every = list(self.evaluations.values())
+        queries = [query for one in every for query in one.query_ids]
+        names = [name for name, one in self.evaluations.items() for _ in one.query_ids]
+        values = {measure: np.concatenate([one.per_query[measure] for one in every]) for measure in self.measures}
+        return {"system": names, "query": queries, **values}
+
+    def _repr_html_(self) -> str:
+        return html_table(*self._table(), self.footnote)
 
     def to_markdown(self, path: str | Path | None = None) -> str:
         """Return a Markdown table with its footnote; with `path`, also write it there."""
@@ -351,6 +390,7 @@ class Comparison:
         for name, one in self.evaluations.items():
             if one.unanswered:
                 said.append(f"{name} answers {len(one.query_ids) - one.unanswered:,} of them; the others count as 0.")
+            said += [f"{name}: {note}" for note in one.notes[bool(one.unanswered) :]]
         if self.tests:
             kind = "paired randomization test" if self.test == "randomization" else "paired t-test"
             count = f"{len(self.tests)} comparison{'s' * (len(self.tests) > 1)}"
@@ -393,7 +433,7 @@ def _check_alike(evaluations: Mapping[str, Evaluation]) -> None:
 @validate_args
 def compare(
     systems: Mapping[str, System],
-    dataset: JudgedSplits,
+    dataset: Any,
     split: str = "test",
     measures: str | Iterable[Any] = DEFAULT_MEASURES,
     *,
@@ -411,9 +451,9 @@ def compare(
     Parameters
     ----------
     systems : mapping
-        Retrievers by name; a run (Candidates, a dict of dicts, the path of a TREC file) is a system too.
-    dataset : Dataset
-        Gives query texts and judgments.
+        Retrievers by name; a run (Candidates, a dict of dicts, a data frame, the path of a TREC file) is a system too.
+    dataset : Dataset, mapping, data frame or path
+        Gives query texts and judgments; as for `evaluate`, runs need judgments only.
     split : str
         Which queries.
     measures : str or iterable
@@ -438,11 +478,12 @@ def compare(
     check_range("alpha", alpha, 0, 1)
     if baseline is not None:
         check_choice("baseline", baseline, list(systems))
+    judged = judged_splits(dataset, split)
     asked = measures if isinstance(measures, str) else tuple(measures) if isinstance(measures, Iterable) else measures
     evaluations = {
         name: evaluate(
             system,
-            dataset,
+            judged,
             split,
             asked,
             k=k,

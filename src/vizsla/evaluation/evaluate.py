@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-import os
-import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from vizsla._internal.terminal import markdown_table
+from vizsla._internal.lazy import cached_property, import_extra
+from vizsla._internal.provenance import provenance
+from vizsla._internal.terminal import escape_control, markdown_table
 from vizsla.base.retriever import Retriever
 from vizsla.core.candidates import Candidates
-from vizsla.errors import InputError, check_positive
+from vizsla.errors import InputError, check_choice, check_positive
 from vizsla.evaluation.cost import Cost, cost_of, measured_ms, unknown_cost
+from vizsla.evaluation.judgments import Judgments
 from vizsla.evaluation.measures import (
     DEFAULT_MEASURES,
     JudgedQueries,
-    JudgedSplits,
     Measuring,
     depth_needed,
     parse_measures,
@@ -29,97 +29,16 @@ from vizsla.evaluation.measures import (
 from vizsla.evaluation.report import (
     COST_HEADER,
     cost_cells,
+    html_table,
     json_text,
+    latex_table,
     measure_cell,
     print_report,
     trec_tag,
     write_text,
 )
-from vizsla.io.trec import read_answers
-
-
-def in_run_order(answers: Mapping[str, Mapping[str, float]]) -> Candidates:
-    """Return answers ranked by score, items of equal scores in the order in which they are given.
-
-    Candidates rank such items by number, which in a run says nothing: its items are numbered as queries before
-    happened to find them. So equal scores are set apart by the least step that float32 has.
-
-    Examples
-    --------
-    >>> in_run_order({"q1": {"fig": 1.0, "pear": 1.0}, "q2": {"pear": 2.0, "fig": 2.0}}).ids
-    [['fig', 'pear'], ['pear', 'fig']]
-    """
-    run = Candidates.from_dict(answers)
-    if not _has_ties(run):
-        return run
-    return Candidates.from_dict({query: _set_apart(row) for query, row in answers.items()})
-
-
-def _has_ties(run: Candidates) -> bool:
-    if run.scores is None or len(run.scores) < 2:
-        return False
-    same = np.diff(run.scores) == 0
-    firsts = run.offsets[(run.offsets > 0) & (run.offsets < len(run.scores))]
-    same[firsts - 1] = False  # the last of a query and the first of the next
-    return bool(same.any())
-
-
-def _set_apart(row: Mapping[str, float]) -> dict[str, float]:
-    given = np.array(list(row.values()), np.float64)
-    places = np.argsort(-given, kind="stable")
-    scores, items = given[places].astype(np.float32), list(row)
-    for at in range(1, len(scores)):
-        scores[at] = min(scores[at], np.nextafter(scores[at - 1], np.float32(-np.inf)))
-    return {items[place]: float(score) for place, score in zip(places, scores, strict=True)}
-
-
-Run: TypeAlias = Candidates | Mapping[str, Mapping[str, float]] | str | Path
-"""Answers that are there already: Candidates, `{query id: {item id: score}}`, or the path of a TREC run."""
-
-System: TypeAlias = Retriever | Run
-
-
-def run_of(system: Run) -> Candidates:
-    """Return a run as Candidates, whatever form it came in.
-
-    Examples
-    --------
-    >>> run_of({"q1": {"fig": 1.0, "pear": 2.0}}).ids
-    [['pear', 'fig']]
-    """
-    if isinstance(system, Candidates):
-        return system
-    if isinstance(system, Mapping):
-        return in_run_order(system)
-    if isinstance(system, str | os.PathLike):
-        return in_run_order(read_answers(system))
-    raise InputError(
-        "A system must be a Retriever, Candidates, a dict {query id: {item id: score}}, or the path of a TREC run. "
-        f"Got {type(system).__name__}."
-    )
-
-
-def check_answers(run: Candidates, queries: JudgedQueries, split: str) -> None:
-    """Raise unless the run answers at least one judged query: else its query ids belong to other data."""
-    if not set(queries.qrels).intersection(run.query_ids):
-        given = f"to {run.query_ids[0]!r} and the like" if len(run) else "to no query"
-        raise InputError(
-            f"A run must answer judged queries of split {split!r}, such as {queries.ids[0]!r}. Got answers {given}: "
-            "name its queries by the dataset's ids (`Candidates.with_query_ids`)."
-        )
-
-
-def answers_of(system: System, queries: JudgedQueries, depth: int, *, threads: int = 1) -> list[list[str]]:
-    """Return what a system finds at a depth, one list of item ids for each judged query."""
-    if isinstance(system, Retriever):
-        return system(queries.texts, depth, threads=threads).ids
-    return rows_of(run_of(system), queries, depth)
-
-
-def rows_of(run: Candidates, queries: JudgedQueries, depth: int) -> list[list[str]]:
-    """Return a run's best item ids for each judged query; none for a query that it does not answer."""
-    found = dict(zip(run.query_ids, run.ids, strict=True))
-    return [found.get(query, [])[:depth] for query in queries.ids]
+from vizsla.evaluation.runs import System, check_answers, run_notes, run_of, system_name
+from vizsla.evaluation.significance import Interval, mean_interval
 
 
 @dataclass(frozen=True)
@@ -140,6 +59,8 @@ class Evaluation:
         Time, bytes and scorer calls.
     run : Candidates
         The answers that were measured.
+    provenance : mapping
+        Version, commit, date, machine, seed, and a digest of the judged data.
     """
 
     name: str
@@ -148,6 +69,7 @@ class Evaluation:
     queries: JudgedQueries
     cost: Cost
     run: Candidates
+    provenance: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
     @property
     def query_ids(self) -> list[str]:
@@ -164,13 +86,35 @@ class Evaluation:
         """Judged queries that the run does not name; they count as 0."""
         return len(set(self.queries.ids).difference(self.run.query_ids))
 
+    @cached_property
+    def notes(self) -> tuple[str, ...]:
+        """What a run and the judgments do not know of each other: queries without an answer, items of no catalog."""
+        return run_notes(self.run, self.queries)
+
+    def interval(self, measure: str, *, level: float = 0.95) -> Interval:
+        """Return the confidence interval of a measure's mean over queries, by Student's t distribution."""
+        check_choice("measure", measure, list(self.per_query))
+        return mean_interval(self.per_query[measure], level=level)
+
     def to_dict(self) -> dict[str, Any]:
         """Return `{"measures": …, "cost": …}`."""
         return {"measures": dict(self.measures), "cost": self.cost.to_dict()}
 
     def to_json(self, path: str | Path | None = None) -> str:
-        """Return `{name: {"measures": …, "cost": …}}` as JSON; with `path`, also write it there."""
-        return write_text(json_text({self.name: self.to_dict()}), path)
+        """Return measures, cost, intervals, notes and provenance by name as JSON; with `path`, also write it there."""
+        return write_text(json_text(report_dict({self.name: self})), path)
+
+    def to_pandas(self) -> Any:
+        """Return a row per judged query with a column per measure, as a pandas frame."""
+        return import_extra("pandas", "`to_pandas`", "pandas").DataFrame(self._columns())
+
+    def to_polars(self) -> Any:
+        """Return a row per judged query with a column per measure, as a polars frame."""
+        return import_extra("polars", "`to_polars`", "polars").DataFrame(self._columns())
+
+    def to_latex(self, path: str | Path | None = None) -> str:
+        """Return a LaTeX table (booktabs); with `path`, also write it there."""
+        return write_text(latex_table(*self._table()), path)
 
     def to_markdown(self, path: str | Path | None = None) -> str:
         """Return a Markdown table; with `path`, also write it there."""
@@ -201,6 +145,14 @@ class Evaluation:
         """Print the table."""
         left_out = f", {self.unjudged} without judgments left out" if self.unjudged else ""
         print_report(*self._table(), title=f"{self.cost.queries} queries{left_out}")
+        for note in self.notes:
+            print(escape_control(note))
+
+    def _repr_html_(self) -> str:
+        return html_table(*self._table(), "\n".join(self.notes))
+
+    def _columns(self) -> dict[str, Any]:
+        return {"query": list(self.query_ids), **self.per_query}
 
     def __repr__(self) -> str:
         values = ", ".join(f"{name}={value:.4f}" for name, value in self.measures.items())
@@ -211,9 +163,22 @@ class Evaluation:
         return ["system", *self.measures, *COST_HEADER], [row]
 
 
+def report_dict(evaluations: Mapping[str, Evaluation]) -> dict[str, Any]:
+    """Return what the JSON of evaluations holds, by system: measures, cost, intervals of 95 %, notes, provenance."""
+    return {
+        name: one.to_dict()
+        | {
+            "intervals": {measure: list(one.interval(measure)) for measure in one.measures},
+            "notes": list(one.notes),
+            "provenance": dict(one.provenance),
+        }
+        for name, one in evaluations.items()
+    }
+
+
 def evaluate(
     system: System,
-    dataset: JudgedSplits,
+    dataset: Any,
     split: str = "test",
     measures: str | Iterable[Any] = DEFAULT_MEASURES,
     *,
@@ -227,15 +192,16 @@ def evaluate(
 
     Parameters
     ----------
-    system : Retriever, Candidates, dict or path
-        What is measured: a retriever, or a run that is there already: Candidates, `{query id: {item id: score}}`, or a
-        file in TREC format.
-    dataset : Dataset
-        Gives query texts and judgments.
+    system : Retriever, Candidates, dict, data frame or path
+        What is measured: a retriever, or a run that is there already: Candidates, `{query id: {item id: score}}`, a
+        data frame with the columns query, item and score, or a file in TREC format.
+    dataset : Dataset, mapping, data frame or path
+        Gives query texts and judgments. A run needs judgments only: `{query id: {item id: grade}}`, a data frame, or
+        the path of a qrels file.
     split : str
         Which queries.
     measures : str or iterable
-        Names of ir-measures, or its objects.
+        Names of ir-measures, or its objects; and PSP@k, propensity-scored precision by the dataset's clicks.
     k : int, optional
         The depth of the answers; by default the deepest cutoff of the measures, 1000 for one without a cutoff. A run is
         taken as deep as it is.
@@ -252,26 +218,23 @@ def evaluate(
     parsed = parse_measures(measures)
     depth = _depth(parsed, k)
     queries = JudgedQueries.of(dataset, split)
-    measuring = Measuring(parsed, queries.qrels)
+    measuring = Measuring(parsed, queries.qrels, queries.source)
     if isinstance(system, Retriever):
+        _check_texts(queries)
         run, cost = _asked(system, queries, depth, threads, latency_queries, seed)
     else:
         run, cost = _given(system, queries, split, k)
     means, per_query = measuring(run)
-    return Evaluation(name or system_name(system), means, per_query, queries, cost, run)
+    made = provenance(seed=seed, data=queries.digest, split=split)
+    return Evaluation(name or system_name(system), means, per_query, queries, cost, run, made)
 
 
-def system_name(system: System) -> str:
-    """Return a system's name when none is given.
-
-    Examples
-    --------
-    >>> system_name("runs/bm25.run.gz"), system_name({"q": {"fig": 1.0}})
-    ('bm25', 'run')
-    """
-    if isinstance(system, str | Path):
-        return re.sub(r"(\.(run|trec|txt))?(\.gz)?$", "", Path(system).name) or "run"
-    return str(getattr(system, "kind", type(system).__name__)) if isinstance(system, Retriever) else "run"
+def _check_texts(queries: JudgedQueries) -> None:
+    if isinstance(queries.source, Judgments) and not queries.source.has_texts:
+        raise InputError(
+            "`dataset` must have the texts of the queries, to ask a retriever. Got judgments alone: pass a Dataset, or "
+            "evaluate a run."
+        )
 
 
 def _asked(
@@ -284,7 +247,7 @@ def _asked(
     return run, cost_of(retriever, run, ms)
 
 
-def _given(system: Run, queries: JudgedQueries, split: str, k: int | None) -> tuple[Candidates, Cost]:
+def _given(system: Any, queries: JudgedQueries, split: str, k: int | None) -> tuple[Candidates, Cost]:
     """Take a run as it is."""
     run = run_of(system)
     check_answers(run, queries, split)

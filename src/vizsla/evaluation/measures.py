@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+import json
+from collections.abc import Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 from subprocess import CalledProcessError
 from types import ModuleType
@@ -12,8 +13,10 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from vizsla.artifacts.manifest import digest
 from vizsla.core.candidates import Candidates
 from vizsla.errors import InputError, MissingExtraError, check_choice
+from vizsla.evaluation.propensity import PropensityPrecision, inverse_propensities
 
 Qrels = Mapping[str, Mapping[str, int]]
 
@@ -44,16 +47,25 @@ class JudgedQueries:
         `{query id: {item id: relevance}}` for exactly these queries.
     unjudged : int
         Queries of the split that have no judgment and are left out.
+    items : container of str, optional
+        The ids of the catalog, where the dataset has one.
+    source : JudgedSplits, optional
+        What they were taken from.
     """
 
     ids: list[str]
     texts: list[str]
     qrels: dict[str, dict[str, int]]
     unjudged: int
+    items: Container[str] | None = None
+    source: JudgedSplits | None = field(default=None, repr=False, compare=False)
 
     @classmethod
-    def of(cls, dataset: JudgedSplits, split: str) -> JudgedQueries:
-        """Take a split's judged queries; a judged query without a text raises."""
+    def of(cls, given: Any, split: str) -> JudgedQueries:
+        """Take a split's judged queries, of a dataset or of judgments alone; a judged query without a text raises."""
+        from vizsla.evaluation.judgments import judged_splits
+
+        dataset = judged_splits(given, split)
         splits = list(getattr(dataset, "splits", ()))
         if not splits:
             raise InputError("`dataset` must have judgments (qrels) to be evaluated on. Got none.")
@@ -68,7 +80,16 @@ class JudgedQueries:
             raise InputError(f"`split` must have judged queries. Got {split!r}, which has none.")
         kept = [query for query in text_of if query in judged]
         qrels = {query: {item: int(grade) for item, grade in judged[query].items()} for query in kept}
-        return cls(kept, [text_of[query] for query in kept], qrels, len(text_of) - len(kept))
+        items = getattr(dataset, "item_ids", None)
+        return cls(kept, [text_of[query] for query in kept], qrels, len(text_of) - len(kept), items, dataset)
+
+    @property
+    def digest(self) -> str:
+        """A checksum of the judged queries' ids, texts and grades, and of the catalog's ids."""
+        items = getattr(self.items, "data", None)
+        catalog = "" if items is None else digest(items)
+        content = json.dumps([self.ids, self.texts, self.qrels, catalog], sort_keys=True, ensure_ascii=True)
+        return digest(content.encode())
 
 
 DEFAULT_MEASURES = ("nDCG@10", "R@10", "R@100", "RR@10")
@@ -100,6 +121,8 @@ def parse_measure(measure: Any) -> Any:
     vizsla.errors.InputError: `measures` must be names of ir-measures. Got 'ndcg@10': did you mean nDCG@10?
     """
     library = ir_measures_module()
+    if (own := PropensityPrecision.parse(measure)) is not None:
+        return own
     if not isinstance(measure, str | library.Measure):
         raise InputError(f"`measures` must be names of ir-measures, such as {_USUAL_MEASURES}. Got {measure!r}.")
     try:
@@ -121,6 +144,8 @@ def parse_measures(measures: str | Iterable[Any]) -> list[Any]:
     [R@10, RR@10]
     """
     library = ir_measures_module()
+    if isinstance(measures, PropensityPrecision):
+        return [measures]
     if not isinstance(measures, str | library.Measure | Iterable) or getattr(measures, "ndim", 1) == 0:
         raise InputError(f"`measures` must name measures, such as {_USUAL_MEASURES}. Got {type(measures).__name__}.")
     single = isinstance(measures, str | library.Measure)
@@ -198,6 +223,8 @@ class Measuring:
         Objects of ir-measures, as `parse_measures` returns them.
     qrels : mapping
         `{query id: {item id: relevance}}`. Each of these queries counts, answered or not.
+    source : Dataset, optional
+        Gives the clicks that PSP@k needs.
 
     Examples
     --------
@@ -206,13 +233,16 @@ class Measuring:
     {'RR@10': 0.5}
     """
 
-    def __init__(self, measures: Sequence[Any], qrels: Qrels):
-        self._measures = list(measures)
+    def __init__(self, measures: Sequence[Any], qrels: Qrels, source: Any = None):
+        self._measures, self._qrels = list(measures), qrels
+        self._own = [measure for measure in self._measures if isinstance(measure, PropensityPrecision)]
+        self._weights = inverse_propensities(source) if self._own else None
+        others = [measure for measure in self._measures if measure not in self._own]
         # Some evaluators exchange files and want numbers as query ids: a query's row number serves all of them.
         self._rows = {query: row for row, query in enumerate(qrels)}
         numbered = {str(row): dict(grades) for row, grades in enumerate(qrels.values())}
         try:
-            self._evaluator = ir_measures_module().evaluator(self._measures, numbered)
+            self._evaluator = ir_measures_module().evaluator(others, numbered) if others else None
         except ValueError as error:
             raise InputError(f"`measures` must be computable with what is installed. {error}") from None
 
@@ -226,10 +256,11 @@ class Measuring:
         numbered = {str(self._rows[query]): row for query, row in answers.items() if query in self._rows}
         per_query = {str(measure): np.full(len(self._rows), np.nan) for measure in self._measures}
         try:
-            for metric in self._evaluator.iter_calc(numbered):
+            for metric in () if self._evaluator is None else self._evaluator.iter_calc(numbered):
                 per_query[str(metric.measure)][int(metric.query_id)] = metric.value
         except CalledProcessError as error:
             raise InputError(f"`measures` must be computable here. ir-measures' program failed: {error}") from None
+        per_query |= {str(own): own.per_query(run, self._qrels, self._weights) for own in self._own}
         return self._means(per_query), per_query
 
     def _means(self, per_query: Mapping[str, NDArray[np.float64]]) -> dict[str, float]:
@@ -238,6 +269,8 @@ class Measuring:
 
 def _aggregate(measure: Any, values: NDArray[np.float64]) -> float:
     """Aggregate as the measure says: nearly always the mean, but a sum for counts such as NumRel."""
+    if isinstance(measure, PropensityPrecision):
+        return float(values.mean())
     aggregator = measure.aggregator()
     for value in values[~np.isnan(values)].tolist():
         aggregator.add(value)

@@ -12,9 +12,85 @@ from numpy.typing import NDArray
 
 from vizsla._internal.terminal import markdown_table, print_table
 from vizsla.errors import InputError, check_positive
-from vizsla.evaluation.evaluate import System, answers_of, system_name
 from vizsla.evaluation.measures import JudgedQueries, JudgedSplits
 from vizsla.evaluation.report import json_text, write_text
+from vizsla.evaluation.runs import System, answers_of, run_of, system_name
+from vizsla.learning.data import holds_answer
+
+
+def top_k_recall(found: Any, exact: Any, k: int = 10, *, calls: int | None = None) -> float:
+    """Return Top-k-Recall@B of the ADACUR paper: the share of the k best by exact scores that a budget of B found.
+
+    Parameters
+    ----------
+    found : Candidates, dict, data frame or path
+        What a budgeted search returned, asked for as many items as its budget has calls.
+    exact : Candidates, dict, data frame or path
+        The best items by the scorer itself, at least k for each query: `search.exact(queries, k)`.
+    k : int
+        How many of them count.
+    calls : int, optional
+        Look at the first so many items of `found` only.
+
+    Examples
+    --------
+    >>> exact = {"q": {"fig": 3.0, "pear": 2.0, "plum": 1.0}}
+    >>> top_k_recall({"q": {"fig": 3.0, "plum": 1.0}}, exact, 2)
+    0.5
+    """
+    check_positive("k", k)
+    best, given = run_of(exact), run_of(found)
+    bought = dict(zip(given.query_ids, given.ids, strict=True))
+    shares = []
+    for query, row in zip(best.query_ids, best.ids, strict=True):
+        if row:
+            own = bought.get(query, [])
+            shares.append(len(set(row[:k]).intersection(own if calls is None else own[:calls])) / len(row[:k]))
+    if not shares:
+        raise InputError("`exact` must answer at least one query. Got none.")
+    return float(np.mean(shares))
+
+
+def answer_accuracy(
+    found: Any, answers: Mapping[str, Sequence[str]], texts: Mapping[str, str], k: int = 20
+) -> dict[str, float]:
+    """Return top-k accuracy of open-domain question answering: is an answer in one of the best k passages?
+
+    An answer counts where a passage holds it as whole words, whatever the case.
+
+    Parameters
+    ----------
+    found : Candidates, dict, data frame or path
+        The answers of a system, by query id.
+    answers : mapping
+        For each query id the strings of which one is enough; a query that `found` does not answer counts as 0.
+    texts : mapping
+        Passages by item id.
+    k : int
+        The largest depth; accuracies at 1, 5 and 20 are given up to it, and at k.
+
+    Examples
+    --------
+    >>> found = {"q": {"p": 2.0, "r": 1.0}}
+    >>> answer_accuracy(found, {"q": ["Art"]}, {"p": "a party", "r": "works of art"}, k=2)
+    {'top-1': 0.0, 'top-2': 1.0}
+    """
+    check_positive("k", k)
+    run = run_of(found)
+    rows = dict(zip(run.query_ids, run.ids, strict=True))
+    if not answers:
+        raise InputError("`answers` must hold at least one query. Got none.")
+    ranks = []
+    for query, wanted in answers.items():
+        if isinstance(wanted, str):
+            raise InputError(f"`answers` must hold a list of texts per query. Got {wanted!r:.60}: put it into a list.")
+        lowered = [answer.lower() for answer in wanted]
+        right = (
+            any(holds_answer(texts[item].lower(), answer) for answer in lowered) for item in rows.get(query, [])[:k]
+        )
+        ranks.append(next((rank for rank, is_right in enumerate(right, 1) if is_right), k + 1))
+    depths = sorted({depth for depth in (1, 5, 20) if depth < k} | {k})
+    return {f"top-{depth}": float(np.mean(np.array(ranks) <= depth)) for depth in depths}
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import math
 import os
@@ -51,6 +52,46 @@ def cost_cells(cost: Cost) -> list[str]:
     """
     costs = (cost.ms_p50, cost.ms_p99, cost.bytes_per_item, cost.scored, cost.model_calls)
     return [three_digits(value) for value in costs]
+
+
+_LATEX = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "–": "--"}
+_LATEX |= {each: f"\\{each}" for each in "&%$#_{}"}
+_RAISED = dict(zip("ᵃᵇᶜᵈᵉᶠᵍʰⁱʲᵏˡᵐⁿᵒᵖʳˢᵗᵘᵛʷˣʸᶻ", "abcdefghijklmnoprstuvwxyz", strict=True))
+
+
+def latex_text(text: str) -> str:
+    r"""Return a text as LaTeX typesets it; raised letters become superscripts.
+
+    Examples
+    --------
+    >>> print(latex_text("0.7*bm25_a & 0.5123ᵃᵇ"))
+    0.7*bm25\_a \& 0.5123\textsuperscript{ab}
+    """
+    escaped = "".join(_LATEX.get(each, each) for each in text)
+
+    def lowered(run: re.Match[str]) -> str:
+        return rf"\textsuperscript{{{''.join(_RAISED[each] for each in run[0])}}}"
+
+    return re.sub(f"[{''.join(_RAISED)}]+", lowered, escaped)
+
+
+def latex_table(header: Sequence[str], rows: Sequence[Sequence[str]], note: str = "") -> str:
+    """Return a LaTeX table in the style of booktabs; columns that are empty everywhere are left out."""
+    kept = [at for at in range(len(header)) if any(row[at] not in ("", "–") for row in rows)]
+    lines = [[latex_text(row[at]) for at in kept] for row in [header, *rows]]
+    named = [at for at in kept if at <= list(header).index("system")]
+    columns = "l" * len(named) + "r" * (len(kept) - len(named))
+    first, *others = (" & ".join(line) + r" \\" for line in lines)
+    body = [rf"\begin{{tabular}}{{{columns}}}", r"\toprule", first, r"\midrule", *others, r"\bottomrule"]
+    return "\n".join([*body, r"\end{tabular}", *([f"% {note}"] if note else [])]) + "\n"
+
+
+def html_table(header: Sequence[str], rows: Sequence[Sequence[str]], note: str = "") -> str:
+    """Return an HTML table for notebooks; everything in it is escaped."""
+    head = "".join(f"<th>{html.escape(name)}</th>" for name in header)
+    body = "".join("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
+    said = f"<p>{html.escape(note)}</p>" if note else ""
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{said}"
 
 
 def print_report(header: Sequence[str], rows: Sequence[Sequence[str]], *, title: str | None = None) -> None:

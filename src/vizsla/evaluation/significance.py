@@ -1,12 +1,14 @@
-"""Paired randomization tests, with Holm's correction."""
+"""Paired significance tests with Holm's correction, confidence intervals and effect sizes."""
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vizsla.core.validation import generator
-from vizsla.errors import InputError, check_choice, check_positive
+from vizsla.errors import InputError, check_choice, check_positive, check_range
 from vizsla.typing import Float64Array
 
 
@@ -101,6 +103,53 @@ def paired_t(differences: Float64Array) -> float:
     if error == 0.0:
         return 0.0
     return float(2.0 * stdtr(len(kept) - 1, -abs(kept.mean() / error)))
+
+
+class Interval(NamedTuple):
+    """A confidence interval.
+
+    Parameters
+    ----------
+    low, high : float
+        Its ends; NaN where fewer than two values leave nothing to estimate.
+    """
+
+    low: float
+    high: float
+
+
+def mean_interval(values: Float64Array, *, level: float = 0.95) -> Interval:
+    """Return the confidence interval of a mean by Student's t distribution; NaN values are left out.
+
+    Examples
+    --------
+    >>> low, high = mean_interval(np.array([0.1, 0.2, 0.4]))
+    >>> round(low, 4), round(high, 4)
+    (-0.1461, 0.6128)
+    """
+    from scipy.special import stdtrit
+
+    check_range("level", level, 0, 1)
+    kept = values[~np.isnan(values)]
+    if len(kept) < 2:
+        return Interval(np.nan, np.nan)
+    reach = float(stdtrit(len(kept) - 1, 0.5 + level / 2) * kept.std(ddof=1) / np.sqrt(len(kept)))
+    return Interval(float(kept.mean()) - reach, float(kept.mean()) + reach)
+
+
+def effect_size(differences: Float64Array) -> float:
+    """Return Cohen's d of paired differences: their mean over their standard deviation; 0 where all are 0.
+
+    Examples
+    --------
+    >>> round(effect_size(np.array([0.1, 0.2, 0.3])), 4)
+    2.0
+    """
+    kept = differences[~np.isnan(differences)]
+    if len(kept) < 2 or not kept.any():
+        return 0.0
+    deviation = float(kept.std(ddof=1))
+    return float(kept.mean()) / deviation if deviation > 0 else float(np.copysign(np.inf, kept.mean()))
 
 
 def _random_signs(rng: np.random.Generator, rows: int, columns: int) -> Float64Array:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from vizsla._internal.terminal import markdown_table, progress
+from vizsla.base.recipe import Recipe
 from vizsla.base.retriever import Retriever
 from vizsla.core.validation import is_iterable
 from vizsla.errors import InputError, check_choice
 from vizsla.evaluation.evaluate import Evaluation, evaluate
-from vizsla.evaluation.measures import DEFAULT_MEASURES, JudgedSplits, parse_measures
+from vizsla.evaluation.measures import DEFAULT_MEASURES, parse_measures
 from vizsla.evaluation.report import COST_HEADER, cost_cells, json_text, measure_cell, print_report, write_text
 
 if TYPE_CHECKING:
@@ -66,7 +67,8 @@ class Sweep:
 
     def to_json(self, path: str | Path | None = None) -> str:
         """Return `to_dict` as JSON; with `path`, also write it there."""
-        return write_text(json_text(self.to_dict()), path)
+        first = next(iter(self.evaluations.values()))
+        return write_text(json_text({**self.to_dict(), "provenance": dict(first.provenance)}), path)
 
     def to_markdown(self, path: str | Path | None = None) -> str:
         """Return a Markdown table; with `path`, also write it there."""
@@ -110,13 +112,66 @@ class Sweep:
         return ["system", *self.measures, *COST_HEADER], rows
 
 
+def variants(
+    source: Retriever | Recipe, setting: str, values: Iterable[float], dataset: Any, *, threads: int = 1
+) -> Iterator[tuple[float, Retriever]]:
+    """Yield the retriever at each value of one of its arguments.
+
+    The budget of a budgeted search and the effort of an index are changed as they are; any other argument of the
+    function that built the retriever is changed in its recipe, which is built again from the dataset.
+
+    Parameters
+    ----------
+    source : Retriever or Recipe
+        What is varied.
+    setting : str
+        The argument, such as "weight", or one of a nested recipe, such as "base.k1" or "parts.0.k1".
+    values : iterable of numbers
+        What to set it to.
+    dataset : Dataset
+        Items and clicks to build from.
+    threads : int
+        How many to use where building can use several.
+    """
+    numbers = list(values)
+    if not numbers or any(isinstance(value, bool) or not isinstance(value, int | float) for value in numbers):
+        raise InputError(f"`values` must be numbers. Got {numbers!r:.80}.")
+    changed = {"budget": "with_budget", "effort": "with_effort"}.get(setting, "")
+    tried = isinstance(source, Retriever) and not (setting == "effort" and source.effort is None)
+    if tried and hasattr(source, changed):
+        yield from ((value, getattr(source, changed)(int(value))) for value in numbers)
+        return
+    recipe = source.recipe if isinstance(source, Retriever) else source
+    for value in numbers:
+        yield value, _changed(recipe, setting.split("."), value).build(dataset, threads=threads)
+
+
+def _changed(recipe: Recipe, way: list[str], value: float) -> Recipe:
+    """Return a recipe with a setting changed, of its own or of a recipe inside."""
+    name, *others = way
+    if not others:
+        changed = recipe.but(**{name: value})
+        changed.check_names()
+        return changed
+    inner = recipe.settings.get(name)
+    if isinstance(inner, Recipe):
+        return recipe.but(**{name: _changed(inner, others, value)})
+    if isinstance(inner, list) and others[0].isdecimal() and int(others[0]) < len(inner) and len(others) > 1:
+        parts = list(inner)
+        parts[int(others[0])] = _changed(parts[int(others[0])], others[1:], value)
+        return recipe.but(**{name: parts})
+    known = ", ".join(key for key, one in recipe.settings.items() if isinstance(one, Recipe | list)) or "none"
+    raise InputError(f"`setting` must lead through nested recipes of {recipe.kind!r} ({known}). Got {name!r}.")
+
+
 def sweep(
     setting: str,
-    systems: Mapping[float, Retriever] | Iterable[tuple[float, Retriever]],
-    dataset: JudgedSplits,
+    systems: Retriever | Recipe | Mapping[float, Retriever] | Iterable[tuple[float, Retriever]],
+    dataset: Any,
     split: str = "test",
     measures: str | Iterable[Any] = DEFAULT_MEASURES,
     *,
+    values: Iterable[float] | None = None,
     on: Placement | None = None,
     **options: Any,
 ) -> Sweep:
@@ -126,20 +181,27 @@ def sweep(
     ----------
     setting : str
         What is varied, such as "beam".
-    systems : mapping or pairs
-        The system at each value of the setting. Pairs may come from a generator, so that only one is in memory.
+    systems : Retriever, Recipe, mapping or pairs
+        With `values`, a retriever or its recipe, whose argument `setting` is varied: see `variants`. Without, the
+        system at each value of the setting. Pairs may come from a generator, so that only one is in memory.
     dataset : Dataset
         Gives query texts and judgments.
     split : str
         Which queries.
     measures : str or iterable
         Names of ir-measures, or its objects.
+    values : iterable of numbers, optional
+        What the argument is set to.
     on : Placement, optional
         Where systems are evaluated, several at a time. Latencies are then those of machines that do other work, too.
     **options
         `k`, `threads`, `latency_queries` and `seed`, as for `evaluate`.
     """
-    pairs = systems.items() if isinstance(systems, Mapping) else systems
+    if values is not None:
+        if not isinstance(systems, Retriever | Recipe):
+            raise InputError(f"`systems` must be a Retriever or a Recipe to be varied. Got {type(systems).__name__}.")
+        systems = variants(systems, setting, values, dataset, threads=options.get("threads", 1))
+    pairs: Any = systems.items() if isinstance(systems, Mapping) else systems
     if not is_iterable(pairs):
         raise _not_systems(pairs)
     asked = parse_measures(measures)

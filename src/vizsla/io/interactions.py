@@ -344,8 +344,8 @@ class LineInteractions:
 
 COLUMN_NAMES = {
     "query": {"query", "query-id", "query_id", "qid", "search", "search_term", "keywords", "q"},
-    "item": {"item", "item-id", "item_id", "corpus-id", "doc_id", "docid", "sku", "product_id", "asin"},
-    "weight": {"weight", "score", "count", "clicks"},
+    "item": {"item", "item-id", "item_id", "corpus-id", "doc_id", "docid", "docno", "sku", "product_id", "asin"},
+    "weight": {"weight", "score", "count", "clicks", "grade", "label", "relevance"},
     "time": {"time", "timestamp", "date", "datetime", "ts", "day", "clicked_at"},
 }
 COLUMN_ORDER = ("query", "item", "weight", "time")

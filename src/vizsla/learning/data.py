@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
@@ -97,3 +98,16 @@ def _piece(words: list[str], pick: np.random.Generator) -> str:
     length = int(pick.integers(MIN_WORDS, MAX_WORDS + 1))
     first = int(pick.integers(0, max(1, len(words) - length + 1)))
     return " ".join(words[first : first + length])
+
+
+def holds_answer(text: str, answer: str) -> bool:
+    """Return whether a text holds an answer as whole words, in the same case: what makes a passage right in QA.
+
+    Examples
+    --------
+    >>> holds_answer("a work of art.", "art"), holds_answer("the party", "art"), holds_answer("x", "")
+    (True, False, False)
+    """
+    if not answer.strip():
+        return False
+    return re.search(rf"(?<!\w){re.escape(answer.strip())}(?!\w)", text) is not None

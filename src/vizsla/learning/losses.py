@@ -74,6 +74,30 @@ def lambdarank(relevant: Any, others: Any, weights: Any) -> LossAndGradients:
     return _summed(each * _softplus(-margins), each * _sigmoid(-margins))
 
 
+def lambdarank_all(relevant: Any, others: Any, weights: Any) -> LossAndGradients:
+    """Return LambdaRank's loss by |ΔnDCG|, with ranks among all listed items, other relevant ones included.
+
+    Gains are 1 for every relevant item; the ideal ranking has all of them first. A pair counts its item's weight.
+
+    Examples
+    --------
+    >>> found = lambdarank_all([[1.0, 3.0]], [[2.0]], [[1.0, 1.0]])  # ranks 3, 1 and 2; IDCG 1 + 1 / log2(3)
+    >>> found.relevant.round(4).tolist()
+    [[-0.0587, -0.0609]]
+    """
+    margins, counted = _margins(relevant, others), np.asarray(weights, np.float64) > 0
+    listed = np.where(counted, np.asarray(relevant, np.float64), -np.inf)
+    both = np.concatenate([listed, np.asarray(others, np.float64)], axis=1)
+    order = np.argsort(-both, axis=1, kind="stable")
+    ranks = np.empty_like(order)
+    np.put_along_axis(ranks, order, np.arange(1, both.shape[1] + 1)[None], axis=1)
+    gains, width = 1 / np.log2(1 + ranks), listed.shape[1]
+    ideal = np.cumsum(1 / np.log2(2 + np.arange(width)))[np.maximum(counted.sum(axis=1), 1) - 1]
+    costs = np.abs(gains[:, :width, None] - gains[:, None, width:]) / ideal[:, None, None]
+    each = np.asarray(weights, np.float64)[:, :, None] * costs
+    return _summed(each * _softplus(-margins), each * _sigmoid(-margins))
+
+
 def hinge(relevant: Any, others: Any, weights: Any) -> LossAndGradients:
     """Return the mean of ``max(0, 1 - (s⁺ - s⁻))`` over all pairs.
 

@@ -12,7 +12,7 @@ from vizsla.typing import Float32Array
 class AdamW:
     """Adam with decoupled weight decay (Loshchilov and Hutter), in float32.
 
-    Decay pulls towards the first value instead of zero: an adapter begins as the identity and centroids as k-means'.
+    Decay pulls towards the first value unless `to_zero`: an adapter begins as the identity and centroids as k-means'.
 
     Parameters
     ----------
@@ -22,6 +22,8 @@ class AdamW:
         The learning rate.
     decay : float
         How much of the way back to the start a step goes, times the rate.
+    to_zero : bool
+        Let decay pull towards 0, as Loshchilov and Hutter have it.
 
     Examples
     --------
@@ -33,11 +35,12 @@ class AdamW:
 
     FIRST_DECAY, SECOND_DECAY, EPSILON = 0.9, 0.999, 1e-8
 
-    def __init__(self, parameters: Float32Array, *, rate: float, decay: float = 0.0):
+    def __init__(self, parameters: Float32Array, *, rate: float, decay: float = 0.0, to_zero: bool = False):
         check_range("rate", rate, 0, 1)
         check_range("decay", decay, 0, 1)
         self.parameters, self.rate, self.decay, self.steps = parameters, rate, decay, 0
         self.start = parameters.copy()
+        self._to_zero = to_zero
         self.mean, self.square = np.zeros_like(parameters), np.zeros_like(parameters)
 
     def step(self, gradient: Float32Array, *, factor: float = 1.0) -> None:
@@ -50,8 +53,10 @@ class AdamW:
         mean = self.mean / np.float32(1 - self.FIRST_DECAY**self.steps)
         deviation = np.sqrt(self.square / np.float32(1 - self.SECOND_DECAY**self.steps)) + np.float32(self.EPSILON)
         rate = np.float32(factor * self.rate)
+        if self.decay and self._to_zero:
+            self.parameters -= rate * np.float32(self.decay) * self.parameters
         self.parameters -= rate * (mean / deviation)
-        if self.decay:
+        if self.decay and not self._to_zero:
             self.parameters -= rate * np.float32(self.decay) * (self.parameters - self.start)
 
     def state(self) -> dict[str, Float32Array]:

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from vizsla.scorers.pair_models import PairModel
     from vizsla.serve.schemas import SearchRequest
 
+LEAST_DEADLINE_S = 0.001
+"""What is left to shards of a request whose time is over: they answer that it is."""
 DEADLINE_S = 2.0
 """Shards that have not answered by then are left out of an answer, which says so."""
 
@@ -100,12 +102,12 @@ class ShardedBackend(Backend):
             asked.offset + asked.k,
             where=condition_of(asked.where),
             using=asked.using,
-            deadline_s=max(0.0, min(DEADLINE_S, deadline - monotonic())),
+            deadline_s=min(DEADLINE_S, max(deadline - monotonic(), LEAST_DEADLINE_S)),
         )
         rows = [row[asked.offset :] for row in _pairs(found.candidates)]
         items = self._shards.items([id for row in rows for id, _ in row])
-        common: dict[str, Any] = {"partial": found.partial, "coverage": round(found.coverage, 4), "generation": 0}
-        common["member"] = asked.using or self.default()
+        moment = {"member": asked.using or self.default(), "generation": self.counts()["generation"]}
+        common = {"partial": found.partial, "coverage": round(found.coverage, 4), **moment}
         first = asked.offset + 1
         return [
             {

@@ -168,3 +168,24 @@ def test_texts_outlast_items_that_have_none_and_are_saved_in_order(tmp_path):
     assert len(details_of(left.items).texts.stores) == 1
     bare = tfidf(vizsla.Dataset.of([{"id": "x", "text": "a fig", "n": 1}]))
     assert details_of(bare.with_items(kept).without_items(["a", "b"]).items).texts is None
+
+
+@pytest.mark.parametrize(
+    "held", [("ab", "bc", "cd"), ("bc", "ab", "abcd"), ("abcd", "abcd"), ("a", "b", "ab"), ("d", "")]
+)
+def test_a_text_is_that_of_the_first_catalog_that_has_one(held):
+    bare = Dataset.of([{"id": "a", "text": "bare", "n": 1}])  # it keeps no texts
+    catalogs = [
+        Dataset.of({id: f"{id} of {number}" for id in ids}, keep_texts=True).item_ids
+        for number, ids in enumerate(held)
+        if ids
+    ]
+    for sources in (
+        catalogs,
+        [bare.item_ids, *catalogs],
+        [described(Strings.of(list("abcd")), catalogs), *catalogs[::-1]],
+    ):
+        details = details_of(described(Strings.of(list("dcbae")), sources))
+        for at, id in enumerate("dcbae"):
+            first = next((number for number, ids in enumerate(held) if id in ids), None)
+            assert (details.text(at) or "") == ("" if first is None else f"{id} of {first}")

@@ -370,3 +370,17 @@ def test_a_row_of_the_index_has_the_encoders_width(search):
     assert search.index.dim == search.encoder.dim == len(search.statistics.languages.keys) + 1
     assert search.encode(["running", "nothing"]).shape == (2, search.encoder.dim)
     assert np.array_equal(search.column_weights[-1:], [0])
+
+
+def test_readers_of_queries_that_give_other_rows_have_other_fingerprints():
+    """A vocabulary grown by words that no item holds, other items, and another formula."""
+    search = bm25(ITEMS, analyzer=BOTH)
+    found = {"itself": search.encoder.fingerprint}
+    for words in (["zebra"], ["zebra", "gnu"], ["gnu"]):
+        found[str(words)] = type(search.encoder)(
+            search.statistics, search.weighting, search.encoder.words.grown(words)
+        ).fingerprint
+    found["fewer items"] = bm25(dict(list(ITEMS.items())[1:]), analyzer=BOTH).encoder.fingerprint
+    found["another k1"] = bm25(ITEMS, analyzer=BOTH, k1=1.2).encoder.fingerprint
+    assert len(set(found.values())) == len(found)
+    assert bm25(dict(ITEMS), analyzer=BOTH).encoder.fingerprint == found["itself"]

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from vizsla.artifacts.reader import ArtifactReader
     from vizsla.artifacts.writer import ArtifactWriter
 
+DEFAULT_ROUNDS, PAPER_ROUNDS = 10, 5
 DEFAULT_RIDGE = 0.1
 """Chosen on training queries of two scorers, where 0.03 to 0.3 did about as well with 50 to 300 calls."""
 
@@ -156,7 +157,7 @@ def adacur(
     anchors: AnchorScores,
     *,
     budget: int = 100,
-    rounds: int = 10,
+    rounds: int = DEFAULT_ROUNDS,
     first: Retriever | None = None,
     how: str = "topk",
     epsilon: float = 0.0,
@@ -164,6 +165,7 @@ def adacur(
     pool: Retriever | None = None,
     pool_size: int = 10_000,
     seed: int = 0,
+    paper: bool = False,
 ) -> Adacur:
     """Search a whole catalog by an expensive scorer, with a budget of calls a query, adaptively (ADACUR).
 
@@ -195,6 +197,9 @@ def adacur(
         How many these are.
     seed : int
         Fixes what is drawn.
+    paper : bool
+        The paper to the letter: the pseudo-inverse (`ridge=0`) and 5 rounds, unless other rounds are given, on anchors
+        that are stored in float32, which must be so.
 
     Examples
     --------
@@ -207,6 +212,8 @@ def adacur(
     >>> found.ids, found.stats.model_calls
     ([['c']], 3)
     """
+    if paper:
+        ridge, rounds = _paper_ridge(anchors, ridge), PAPER_ROUNDS if rounds == DEFAULT_ROUNDS else rounds
     plan = Plan(budget, rounds, how, epsilon)
     return Adacur(scorer, anchors, plan, first=first, ridge=ridge, pool=pool, pool_size=pool_size, seed=seed)
 
@@ -219,12 +226,18 @@ def anncur(
     *,
     budget: int = 100,
     anchor_items: int | Sequence[str] | None = None,
+    first: Retriever | None = None,
+    first_calls: int | None = None,
     ridge: float = DEFAULT_RIDGE,
     pool: Retriever | None = None,
     pool_size: int = 10_000,
     seed: int = 0,
+    paper: bool = False,
 ) -> Adacur:
-    """Search by an expensive scorer with the same anchor items for every query (ANNCUR).
+    """Search by an expensive scorer in two rounds: anchor items, then the best by the estimates (ANNCUR).
+
+    The anchor items are the same for every query, or with `first` those that a retriever finds for the query (the
+    paper's ANNCUR_DE and ANNCUR_TF-IDF).
 
     Parameters
     ----------
@@ -236,8 +249,14 @@ def anncur(
         Calls a query, those for the anchor items included.
     anchor_items : int or sequence of ids, optional
         How many random items are scored first, or which; half of the budget unless given.
+    first : Retriever, optional
+        Finds the anchor items of each query.
+    first_calls : int, optional
+        How many of them are scored; half of the budget unless given. The rest goes to the best by the estimates.
     ridge, pool, pool_size, seed
         As for `adacur`.
+    paper : bool
+        The paper to the letter: the pseudo-inverse, on anchors that are stored in float32.
 
     Examples
     --------
@@ -248,6 +267,18 @@ def anncur(
     >>> anncur(scorer, score_anchors(scorer, ["fig", "plum"]), budget=2, anchor_items=["b"])("lump", k=1).ids
     [['c']]
     """
+    if paper:
+        ridge = _paper_ridge(anchors, ridge)
+    more: dict[str, Any] = {"ridge": ridge, "pool": pool, "pool_size": pool_size, "seed": seed}
+    if first is not None:
+        if anchor_items is not None:
+            raise InputError("Only one of `anchor_items` and `first` can be given. Got both.")
+        calls = max(1, budget // 2) if first_calls is None else check_positive("first_calls", first_calls)
+        if calls > budget:
+            raise InputError(f"`first_calls` must be at most the budget ({budget}). Got {calls}.")
+        return Adacur(scorer, anchors, Plan(budget, 2, first=calls), first=first, **more)
+    if first_calls is not None:
+        raise InputError("`first_calls` must be given with `first`. Got no retriever: see `anchor_items`.")
     if anchor_items is None or isinstance(anchor_items, int | np.integer):
         count = max(1, budget // 2) if anchor_items is None else check_positive("anchor_items", anchor_items)
         fixed = generator(seed).permutation(len(anchors.items))[:count].astype(np.int64)
@@ -257,4 +288,16 @@ def anncur(
     if not 0 < len(fixed) <= budget:
         raise InputError(f"`anchor_items` must be between 1 and the budget ({budget}). Got {len(fixed)}.")
     plan = Plan(budget, 2, first=len(fixed))
-    return Adacur(scorer, anchors, plan, fixed=fixed, ridge=ridge, pool=pool, pool_size=pool_size, seed=seed)
+    return Adacur(scorer, anchors, plan, fixed=fixed, **more)
+
+
+def _paper_ridge(anchors: AnchorScores, ridge: float) -> float:
+    """Return the ridge of the pseudo-inverse; raise where another was asked for, or the anchors are rounded."""
+    if ridge not in (0.0, DEFAULT_RIDGE):
+        raise InputError(f"`ridge` must be left alone with `paper`, which takes the pseudo-inverse. Got {ridge!r}.")
+    if anchors.factors.values.dtype != np.float32:
+        raise InputError(
+            f"`anchors` must be stored in float32 for `paper`. Got {anchors.factors.values.dtype}: use "
+            'score_anchors(..., storage="float32").'
+        )
+    return 0.0

@@ -14,6 +14,8 @@ STAGES = ("negatives", "loss", "centroids", "distillation")
 
 PAPER_RATE = 5e-6
 """The paper's learning rate of a query encoder."""
+PAPER_DECAY = 0.01
+"""AdamW's usual decay; the paper names the optimizer alone."""
 
 SETTING_RANGES = {
     **dict.fromkeys(("click_loss_weight", "adapter_rate", "centroid_rate", "decay", "warm_up"), SHARE),
@@ -67,6 +69,10 @@ class JpqSettings:
         The share of the steps over which the rates rise.
     clip : float
         The longest gradient; longer ones are shortened.
+    paper : bool
+        The paper's arithmetic to the letter: losses of raw scores, summed over a query's relevant items whatever their
+        clicks weigh (Eq. 21); LambdaRank by nDCG with the ranks of all listed items; constant rates, AdamW's decay
+        towards 0, gradients and query vectors of any length. `sharpness`, `warm_up` and `clip` then say nothing.
     seed : int
         The order of the queries.
 
@@ -93,6 +99,7 @@ class JpqSettings:
     decay: float = 0.0
     warm_up: float = 0.1
     clip: float = 10.0
+    paper: bool = False
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -143,4 +150,4 @@ def paper_numbers(subspaces: int) -> dict[str, Any]:
     """Return what the paper's section 4.3 says of a training with so many sub-spaces."""
     centroid_rate = 5e-6 if subspaces < 32 else 2e-5 if subspaces < 48 else 1e-4
     numbers = {"loss": "lambdarank", "stage": "centroids", "batch": 32, "negatives": 200, "synthetic_queries": 0.0}
-    return {**numbers, "adapter_rate": PAPER_RATE, "centroid_rate": centroid_rate}
+    return {**numbers, "adapter_rate": PAPER_RATE, "centroid_rate": centroid_rate, "decay": PAPER_DECAY, "paper": True}

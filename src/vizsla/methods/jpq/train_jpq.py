@@ -110,7 +110,8 @@ def train_jpq(
         The share of queries to come whose items have no clicks yet.
     paper : bool
         Begin with the paper's numbers for the index's sub-spaces instead of ours: LambdaRank, 200 negatives, batches of
-        32, rates of 5e-6 to 1e-4, no teacher, synthetic queries or clicked_margin. They are for half a million queries.
+        32, rates of 5e-6 to 1e-4, no synthetic queries or clicked_margin; and with its arithmetic: see
+        `JpqSettings.paper`. The numbers are for half a million queries.
     checkpoint : path, optional
         A folder for the state after every epoch; the same call goes on from it.
     watch : callable, optional
@@ -236,8 +237,14 @@ def prepared_run(
     clicked_margin = 0.0 if paper and clicked_margin == AUTO else clicked_margin
     how, clicked_margins = _with_clicked_margin(how, clicked_margin, log, vectors, chosen=split is not None)
     training_data = training_data_of(
-        log, asked, base.encoder, teacher, depth=how.depth, threads=check_positive("threads", threads)
-    )
+        log,
+        asked,
+        base.encoder,
+        teacher,
+        depth=how.depth,
+        threads=check_positive("threads", threads),
+        unit=not how.paper,
+    )  # fmt: skip
     click_loss_weights = CLICK_LOSS_WEIGHTS if click_loss_weight == AUTO and 0 < how.stage_click_loss_weight < 1 else ()
     marked = trial = None
     if log is not None and clicked_margins:

@@ -18,7 +18,7 @@ from vizsla.learning.code_scores import CodeScores, QueryTables, VectorScores
 from vizsla.learning.data import Positives, union
 from vizsla.learning.distillation import Teacher, distillation, log_shares
 from vizsla.learning.loop import Training, TrainingState
-from vizsla.learning.losses import LOSSES, in_pieces
+from vizsla.learning.losses import LOSSES, in_pieces, lambdarank_all
 from vizsla.learning.negatives import SyntheticQueries, mine_hard_negatives
 from vizsla.learning.optimizers import AdamW, clipped, rate_factor
 from vizsla.learning.recoding import CodeGradients, recoded
@@ -131,10 +131,12 @@ class JpqTraining(Training):
         self.scores = CodeScores.of_index(index)
         self.original = None if vectors is None else VectorScores(widened(vectors, self.marked), self.scores)
         self.synthetic_queries = self._synthetic(index, vectors)
-        self.adapter = AdamW(self.scores.adapter, rate=settings.adapter_rate, decay=settings.decay)
-        self.centroids = AdamW(self.scores.centroids, rate=settings.centroid_rate, decay=settings.decay)
+        decay: dict[str, Any] = {"decay": settings.decay, "to_zero": settings.paper}
+        self.adapter = AdamW(self.scores.adapter, rate=settings.adapter_rate, **decay)
+        self.centroids = AdamW(self.scores.centroids, rate=settings.centroid_rate, **decay)
         self.spread = self._spread()
-        self.scale = settings.sharpness / self.spread
+        self.scale = 1.0 if settings.paper else settings.sharpness / self.spread
+        self._longest = np.inf if settings.paper else settings.clip
         self._mark_length = mark_length(index) if self.marked else 1.0
 
     def _begin_epoch(self, number: int) -> None:
@@ -148,7 +150,8 @@ class JpqTraining(Training):
         asked, parts = self.losses(numbers, self._encoded(numbers), pick)
         items = np.concatenate([part.items for part in parts], axis=1)
         by_score = np.concatenate([part.by_score for part in parts], axis=1)
-        factor = rate_factor(self.steps_done, self.steps, warm_up=self.settings.warm_up)
+        schedule = rate_factor(self.steps_done, self.steps, warm_up=self.settings.warm_up)
+        factor = 1.0 if self.settings.paper else schedule
         by_centroid = self._taught(asked, items, by_score, len(numbers), factor)
         if self.settings.trains_centroids:
             self.centroids.step(by_centroid, factor=factor)
@@ -174,7 +177,7 @@ class JpqTraining(Training):
         """Let the query side take a step, and return the derivatives by the centroids; `real` queries come first."""
         by_centroid, by_adapter = self.learned.gradients(asked, items, by_score)
         by_adapter[self.dim :] = 0  # a query's own say about marks would only repeat what was clicked
-        clipped([by_centroid, by_adapter], self.settings.clip)
+        clipped([by_centroid, by_adapter], self._longest)
         self.adapter.step(by_adapter, factor=factor)
         return by_centroid
 
@@ -278,7 +281,7 @@ class JpqTraining(Training):
     def _clicks(self, asked: QueryTables, relevant: Positives, negatives: Int32Array, weight: float) -> LossPart:
         items = np.concatenate([np.maximum(relevant.items, 0), negatives], axis=1)
         scores, width = self.scale * self.learned.of(asked, items).astype(np.float64), relevant.items.shape[1]
-        found = in_pieces(LOSSES[self.settings.loss], scores[:, :width], scores[:, width:], relevant.weights)
+        found = in_pieces(*self._loss_and_weights(relevant.weights, negatives.shape[1], scores, width))
         by_score = np.concatenate([found.relevant, found.others], axis=1)
         return LossPart(
             weight * found.loss,
@@ -287,6 +290,17 @@ class JpqTraining(Training):
             weight,
             len(items),
         )
+
+    def _loss_and_weights(
+        self, weights: Float32Array, others: int, scores: NDArray[np.float64], width: int
+    ) -> tuple[Any, NDArray[np.float64], NDArray[np.float64], Any]:
+        """Return a loss and its arguments; the paper sums pairs, each of which counts alike."""
+        name, counted = self.settings.loss, weights
+        if self.settings.paper:
+            # RankNet and hinge are means over the others.
+            counted = (weights > 0) * np.float32(others if name in ("ranknet", "hinge") else 1)
+        loss = lambdarank_all if self.settings.paper and name == "lambdarank" else LOSSES[name]
+        return loss, scores[:, :width], scores[:, width:], counted
 
     def _distilled(
         self,
@@ -393,7 +407,7 @@ class ModelTraining(JpqTraining):
         self, asked: QueryTables, items: Int32Array, by_score: NDArray[np.float64], real: int, factor: float
     ) -> Float32Array:
         by_centroid, by_row = self.learned.row_gradients(asked, items, by_score)
-        clipped([by_centroid], self.settings.clip)
+        clipped([by_centroid], self._longest)
         self.model.step(by_row[:real, : self.dim], factor=factor)  # synthetic queries have no text
         return by_centroid
 

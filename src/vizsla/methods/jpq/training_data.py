@@ -137,10 +137,18 @@ class JpqTrainingData:
 
 
 def training_data_of(
-    log: ClickLog | None, asked: Queries, encoder: Encoder, teacher: Retriever | None, *, depth: int, threads: int
+    log: ClickLog | None,
+    asked: Queries,
+    encoder: Encoder,
+    teacher: Retriever | None,
+    *,
+    depth: int,
+    threads: int,
+    unit: bool = True,
 ) -> JpqTrainingData:
     """Make training_data of a log's queries and, after them in `asked`, of queries without clicks."""
-    rows = unit_rows(asked.encoded(encoder))
+    encoded = asked.encoded(encoder)
+    rows = unit_rows(encoded) if unit else np.asarray(encoded, np.float32)
     relevant = None if log is None else _widened(relevant_of(log), len(asked) - len(log))
     taught = None if teacher is None else Teacher(teacher, asked, depth=depth, threads=threads)
     return JpqTrainingData(rows, relevant, taught, asked.texts)

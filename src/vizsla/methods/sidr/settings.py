@@ -43,6 +43,8 @@ class SidrSettings:
     retrieved : int
         How many items beta search finds for each query at each step, to be told from the clicked one (the paper's m);
         0 leaves the batch's own items alone.
+    static_negatives : bool
+        Let BM25 find these items once, before training, in place of beta search at each step.
     semi_parametric : bool
         Whether the losses against plain token sets are there; without them beta search is not trained for.
     whole_head : bool
@@ -92,6 +94,7 @@ class SidrSettings:
     item_tokens: bool = True
     tokens: int = 768
     retrieved: int = 20
+    static_negatives: bool = False
     semi_parametric: bool = True
     whole_head: bool = False
     rate: float = 5e-5

@@ -17,9 +17,11 @@ from vizsla.encoders.token_table import TokenTable
 from vizsla.errors import InputError
 from vizsla.indexes.tokens import TokenIndex
 from vizsla.learning.clicks import ClickLog
+from vizsla.learning.data import holds_answer
 from vizsla.learning.query_mix import select_entries
 from vizsla.learning.splits import item_folds, table_split
 from vizsla.learning.torch_vocabulary import VocabularyModel
+from vizsla.methods.bm25 import bm25
 from vizsla.methods.sidr.settings import SidrSettings
 from vizsla.methods.tokens.learner import LearningSettings, new_learner
 from vizsla.methods.tokens.model import TokenRetriever
@@ -50,6 +52,8 @@ class SidrTrainingData:
         For each query strings that make an item an answer, so that it is no negative.
     texts : list of str
         The items' texts, where answers are looked for.
+    static : list of int64 arrays, optional
+        For each query the items that BM25 finds, where these are the negatives.
     """
 
     queries: list[Int64Array]
@@ -60,6 +64,7 @@ class SidrTrainingData:
     index: TokenIndex
     answers: list[list[str]] | None
     texts: list[str]
+    static: list[Int64Array] | None = None
 
     @cached_property
     def pairs(self) -> tuple[Int64Array, Int64Array]:
@@ -94,7 +99,7 @@ class SidrTrainingData:
         if self.answers is not None:
             for row, query in enumerate(queries.tolist()):
                 for answer in self.answers[query]:
-                    right[row] |= [answer in self.texts[item] for item in items.tolist()]
+                    right[row] |= [holds_answer(self.texts[item], answer) for item in items.tolist()]
         return right
 
 
@@ -197,12 +202,21 @@ def prepared(
     tables, new = _tables(base, clicked, left, settings)
     found = None if answers is None else [_answers(answers.get(text, ())) for text in clicked.texts]
     lowered = [] if answers is None else [text.lower() for text in texts]
-    training_data = SidrTrainingData(queries, items, asked, tables, left, base.index, found, lowered)
+    static = _bm25_items(clicked.texts, texts, settings.retrieved) if settings.static_negatives else None
+    training_data = SidrTrainingData(queries, items, asked, tables, left, base.index, found, lowered, static)
     if held is None:
         return Prepared(training_data, None)
     rows = held.rows
     chosen = [queries[number] for number in rows.tolist()]
     return Prepared(training_data, HeldOutQueries(clicked.take(rows), chosen, new.take(rows), held.is_cold))
+
+
+def _bm25_items(queries: list[str], texts: list[str], count: int) -> list[Int64Array]:
+    """Return the items that BM25 finds for each query."""
+    if not count:
+        return [np.zeros(0, np.int64)] * len(queries)
+    found = bm25(texts)(queries, k=count)
+    return [part.astype(np.int64) for part in np.split(found.items, found.offsets[1:-1])]
 
 
 def _answers(given: Sequence[str]) -> list[str]:

@@ -26,6 +26,7 @@ from vizsla.methods.xrlinear.matchers import (
     train_matchers,
 )
 from vizsla.methods.xrlinear.model import XrLinear
+from vizsla.methods.xrlinear.paper import PAPER_BRANCHING, paper_parts
 from vizsla.methods.xrlinear.tree import DEFAULT_BRANCHING, DEFAULT_MAX_LEAF, LabelTree, cluster_items, item_vectors
 from vizsla.methods.xrlinear.tuning import (
     CLICK_WEIGHTS,
@@ -71,6 +72,8 @@ def xrlinear(
     neighbors: int = 10,
     half_life: float | str | None = None,
     seed: int = 0,
+    paper: bool = False,
+    depth: int | None = None,
     threads: int = 1,
     on: Placement | None = None,
 ) -> XrLinear:
@@ -136,6 +139,13 @@ def xrlinear(
         chooses on the latest clicks.
     seed : int
         Fixes everything random.
+    paper : bool
+        The paper to the letter: its features and its tree of spherical 32-means over PIFA vectors (see `means_tree`),
+        learned from queries alone, whose clicks count alike; items without clicks get no matcher of their own. Other
+        options hold as given; `branching`, where it is the default, is 32.
+    depth : int, optional
+        With `paper`, how many layers the tree has below the root; by default as many as leave 100 items to a cluster
+        in the mean.
     threads : int
         How many threads train.
     on : Placement, optional
@@ -150,6 +160,10 @@ def xrlinear(
     [['pear', 'fig']]
     """
     given = dict(locals())
+    if paper:
+        return _by_the_paper(given)
+    if depth is not None:
+        raise InputError("`depth` must be given with `paper`; other trees follow `branching` and `max_leaf`.")
     if half_life is not None:
         dataset, half_life = _recent(given)
     own = encoder is not None
@@ -200,6 +214,25 @@ def xrlinear(
     settle(model, click_weights=how, half_life=half_life, **shares)
     model.report = Choices.of(kind_shares=by_features, click_weights=by_weights)
     return model
+
+
+def _by_the_paper(options: dict[str, Any]) -> XrLinear:
+    """Return the model with the paper's features and tree; an option that contradicts them raises."""
+    dataset, tree = options["dataset"], options["tree"]
+    fixed = {"kind_shares": None, "representation": "pifa", "half_life": None}
+    for name, value in fixed.items():
+        if options[name] is not value and options[name] != value:
+            raise InputError(f"`{name}` must be left alone with `paper`. Got {options[name]!r:.60}.")
+    from vizsla.data.dataset import Dataset
+
+    check_type("dataset", dataset, Dataset, "a Dataset")
+    own = options["branching"] != DEFAULT_BRANCHING
+    encoder, means = paper_parts(
+        dataset, options["encoder"], branching=options["branching"] if own else PAPER_BRANCHING,
+        depth=options["depth"], seed=options["seed"],
+    )  # fmt: skip
+    changes = {"item_texts": False, "cold_start": False, "click_weights": "none", "paper": False, "depth": None}
+    return xrlinear(**{**options, **changes, "encoder": encoder, "tree": means if tree is None else tree})
 
 
 def _recent(options: dict[str, Any]) -> tuple[Dataset, float | None]:

@@ -1,0 +1,263 @@
+"""The five papers, table by table: the command, the paper's figure, ours, and whether they say the same.
+
+`python -m benchmarks.papers [pefa|jpq|xrlinear|adacur|sidr] [--table 4] [--write]` prints them. The papers' collections
+are not here, so figures are compared by what they show, not by their size. Each of ours stands in a page of results,
+which names how it was measured; `--write` makes `benchmarks/results/papers.md` of all.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from vizsla._internal.terminal import markdown_table
+
+RESULTS = Path(__file__).with_name("results")
+PAGE = RESULTS / "papers.md"
+VERDICTS = ("same", "partly", "different", "not measured", "cannot be run here")
+TITLES = {
+    "pefa": "PEFA (WSDM 2024)",
+    "jpq": "JPQ (CIKM 2021)",
+    "xrlinear": "XR-Linear (KDD 2021)",
+    "adacur": "ADACUR (2023)",
+    "sidr": "SiDR",
+}
+
+
+@dataclass(frozen=True)
+class PaperFinding:
+    """One finding of a paper's table or figure beside ours.
+
+    Parameters
+    ----------
+    paper : str
+        A key of `TITLES`.
+    table : str
+        "2" for Table 2, "F3" for Figure 3.
+    what : str
+        What is shown.
+    theirs : str
+        The paper's figure, on its data.
+    ours : str
+        Ours, on our data; empty where it was not measured.
+    page : str
+        The page of results that has our figure.
+    command : str
+        What measures it.
+    verdict : str
+        One of `VERDICTS`.
+    why : str
+        What differs, or why it is missing.
+    """
+
+    paper: str
+    table: str
+    what: str
+    theirs: str
+    ours: str = ""
+    page: str = ""
+    command: str = ""
+    verdict: str = "not measured"
+    why: str = ""
+
+    @property
+    def cells(self) -> list[str]:
+        """The row of the table."""
+        place = f"Figure {self.table[1:]}" if self.table.startswith("F") else f"Table {self.table}"
+        page = f" ([{self.page}]({self.page}.md))" if self.page else ""
+        command = f"`{self.command}`" if self.command else ""
+        return [place, self.what, self.theirs, self.ours + page, self.verdict, self.why, command]
+
+
+NQ = "NQ-320K with encoders that were fine-tuned on it: neither is here"
+PEFA_COMMAND = "python -m benchmarks.pefa --plots FOLDER"
+JPQ_COMMAND = "python -m benchmarks.jpq"
+ABLATION = f"{JPQ_COMMAND} --sets squad-sent --sizes 8 --fast --ablation"
+XR_SWEEP = "vizsla sweep MODEL DATA --split test-seen --efforts 1,2,5,10,50"
+ADACUR_COMMAND = "python -m benchmarks.adacur --no-costs --oracles"
+SIDR_COMMAND = "python -m benchmarks.sidr_train"
+SIDR_ABLATIONS = "python -m benchmarks.sidr_ablations --queries 600 --full"
+
+FINDINGS = (
+    PaperFinding(
+        "pefa", "2", "XS over an encoder, seen items, R@10", "80.82 to 86.67 (MPNet); +9.22 in the mean of five",
+        ".437 to .582 (tldr)", "pefa", PEFA_COMMAND, "same",
+        f"MiniLM as it comes; {NQ}; measured before the preset, items without clicks kept their full base score",
+    ),
+    PaperFinding(
+        "pefa", "2", "XS over an encoder, seen items, R@10", "the same", ".857 to .837 (squad-sent)", "pefa",
+        PEFA_COMMAND, "different", "the base finds .857 already; Vizsla's own XS has .870",
+    ),
+    PaperFinding(
+        "pefa", "2", "XL over an encoder, seen items, R@10", "80.82 to 88.72 (MPNet); +11.82 in the mean of five",
+        ".437 to .597 (tldr), .857 to .833 (squad-sent)", "pefa", PEFA_COMMAND, "partly",
+        "as above; the default XL has .557 and .872",
+    ),
+    PaperFinding("pefa", "3", "pre-trained encoders on Trivia-QA, R@20", "+18.67 (XS), +17.07 (XL)",
+                 verdict="cannot be run here", why="no loader and no collection"),
+    PaperFinding("pefa", "4", "λ and k, R@100", "λ .5 best for XS, .1 for XL; k 32 saturates",
+                 command="vizsla sweep BASE.idx DATA --argument weight --values .1,.3,.5,.7,.9",
+                 why="the command sweeps λ, and k by `--argument neighbors`; the grid was not run"),
+    PaperFinding("pefa", "5", "three product search logs", "gains over MPNet", verdict="cannot be run here",
+                 why="private"),
+    PaperFinding(
+        "pefa", "6", "XS costs what its base costs", "one index, the same latency", "1.00 × / 0.99 × (tldr, flat)",
+        "pefa", "python -m benchmarks.pefa", "same", "CPU time per query against the base's, in a batch / alone",
+    ),
+    PaperFinding(
+        "jpq", "1", "JPQ against OPQ at the same bytes", "MRR@10 .341 against .305 (MARCO passage, 96 bytes)",
+        "R@10 .884 against .838 (squad-sent seen, 48 bytes)", "jpq", JPQ_COMMAND, "same",
+        "Vizsla's JPQ: a matrix on the query side, a teacher, synthetic queries; MS MARCO is not here",
+    ),
+    PaperFinding(
+        "jpq", "1", "JPQ keeps most of the uncompressed quality", "30 times smaller",
+        ".863 / .671 against flat .857 / .664 at 24 bytes", "jpq", JPQ_COMMAND, "same", "64 times smaller here",
+    ),
+    PaperFinding(
+        "jpq", "1", "DPQ gains little over OPQ", "MRR@10 .311 against .305", ".566 / .332 against .584 / .341",
+        "jpq", ABLATION, "partly", "centroids alone restore moved vectors; true DPQ trains codes and encoder too",
+    ),
+    PaperFinding("jpq", "1", "Annoy, FALCONN, FLANN, IMI, ScaNN", "all below JPQ", verdict="not measured",
+                 why="no such baselines in the benchmark"),
+    PaperFinding("jpq", "3", "against BoW models and doc2query", "above all", verdict="cannot be run here",
+                 why="MS MARCO and trained expansion models are not here"),
+    PaperFinding(
+        "jpq", "6", "ablation: + negatives, + loss, + trained centroids", "each step gains",
+        "R@10 seen .584, .633, .699, .768", "jpq", ABLATION, "same",
+        "softmax loss and own rates, not LambdaRank; one set at 8 bytes; unseen items lose at the last step",
+    ),
+    PaperFinding("jpq", "F4", "quality by bytes", "JPQ above all at every size", ".775, .839, .863, .884 at 8 to 48",
+                 "jpq", JPQ_COMMAND, "same", "R@10 of squad-sent seen; OPQ .579, .727, .786, .838"),
+    PaperFinding("jpq", "2", "the preset with a transformer", "MRR@10 .341", verdict="not measured",
+                 command="vizsla train jpq BASE --clicks LOG --paper -o OUT",
+                 why="the preset is tested step by step against torch; its rates are for half a million queries"),
+    PaperFinding("xrlinear", "2", "n-gram features: unigrams, + bigrams, + character trigrams",
+                 "R@10 40.71 with two kinds, 42.86 with three",
+                 command="xrlinear(dataset, paper=True, encoder=NgramTfidf.fit(texts, trigrams=0))",
+                 why="no recorded figures with the preset"),
+    PaperFinding("xrlinear", "2", "against DSSM", "R@10 42.86 against 18.37", verdict="not measured",
+                 why="there is no DSSM in the library"),
+    PaperFinding(
+        "xrlinear", "2", "against BM25", "R@10 42.86 against 11.62", ".594 (tldr), .780 (squad-sent)", "xrlinear",
+        "python -m benchmarks.xrlinear", "partly",
+        "with item texts; BM25 has .362 and .803 ([pefa](pefa.md)), so that it wins on squad-sent",
+    ),
+    PaperFinding("xrlinear", "3", "pruning: ε .1 to .45, R@10", "42.86 to 38.08",
+                 command="vizsla sweep MODEL DATA --split test-seen --thresholds 0.1,0.2,0.3,0.35,0.4,0.45",
+                 why="no recorded figures"),
+    PaperFinding(
+        "xrlinear", "4", "beam 1, 10, 50, R@100", "20.95, 57.63, 65.74", ".507, .703, .711", "xrlinear", XR_SWEEP,
+        "same", "tldr; a tree of two layers loses less at beam 1 than one of five",
+    ),
+    PaperFinding("xrlinear", "1", "latency of encoders", "DSSM and BERT", verdict="cannot be run here",
+                 why="there is no DSSM in the library"),
+    PaperFinding(
+        "adacur", "F2", "ADACUR above ANNCUR, same budget, no prior", "at every k and budget",
+        ".72 / .620 / .237 against .29 / .180 / .089 at 50 calls", "adacur", ADACUR_COMMAND, "same",
+        "late interaction on squad-sent, 10 rounds; ANNCUR at its best split of three",
+    ),
+    PaperFinding(
+        "adacur", "F2", "ADACUR with a prior above re-ranking the prior", "for every k",
+        "1 / .895 / .369 against 1 / .959 / .450 at 50 calls", "adacur", ADACUR_COMMAND, "partly",
+        "above BM25's re-ranking everywhere; below MiniLM's for k = 10 and 100 at few calls, where MiniLM is the "
+        "scorer's own encoder",
+    ),
+    PaperFinding("adacur", "F3", "number of rounds", "saturates at 5 to 10", command=(
+        "vizsla sweep SEARCH.idx DATA --argument rounds --values 2,5,10,20"),
+        why="each value of `rounds` is built again; no figures were recorded"),
+    PaperFinding("adacur", "F6", "TopK above SoftMax sampling", "for all k", command="adacur(..., how=\"softmax\")",
+                 why="an option without a recorded measurement"),
+    PaperFinding("adacur", "F7", "average approximation error", "ANNCUR largest at the top",
+                 why="a plot for one query is there (`benchmarks.adacur_plot`)"),
+    PaperFinding(
+        "adacur", "F8", "oracle that masks the best items", "far worse for k = 1 and 10", ".53 / .387 / .170",
+        "adacur", ADACUR_COMMAND, "partly", "one of the settings: the best 100 masked, half random, 50 calls",
+    ),
+    PaperFinding("adacur", "F10", "MUVER, distilled dual encoders", "below ADACUR", verdict="cannot be run here",
+                 why="ZESHEL and the trained models are not here"),
+    PaperFinding(
+        "sidr", "1", "beta above BM25, top-1", "39.8 against 22.7 (NQ)", "MRR@10 .774 against .670 (squad-sent seen)",
+        "sidr", SIDR_COMMAND, "same", "with a learned table beside the transformer; 200 steps",
+    ),
+    PaperFinding(
+        "sidr", "1", "late parametric at m = 100 reaches full search", "50.3 against 49.1", ".788 against .789",
+        "sidr", SIDR_COMMAND, "same", "MRR@10; R@100 is that of beta, .947 against .959",
+    ),
+    PaperFinding("sidr", "2", "MS MARCO and BEIR", "full above VDR and DPR", verdict="cannot be run here",
+                 why="the collections are not here"),
+    PaperFinding(
+        "sidr", "4", "without the semi-parametric loss beta breaks", "39.8 to 12.3",
+        ".624 to .479 (MRR@10, a plain head)", "sidr", SIDR_ABLATIONS, "same",
+        "with our initial head it does not break: .684 to .661",
+    ),
+    PaperFinding(
+        "sidr", "4", "w/o neg: in-batch only", "39.8 to 24.4", ".684 to .648", "sidr", SIDR_ABLATIONS, "partly",
+        "MRR@10; this row was called \"w/o retrieved neg\" before, which in the paper is static BM25 negatives",
+    ),
+    PaperFinding("sidr", "4", "w/o retrieved neg: static BM25 negatives", "39.8 to 32.3",
+                 command="python -m benchmarks.sidr_ablations --only \"w/o retrieved neg\"",
+                 why="`SidrSettings(static_negatives=True)` is there; not run yet"),
+    PaperFinding("sidr", "4", "m = 1", "41.2 against 39.8", ".678 against .684", "sidr", SIDR_ABLATIONS, "same",
+                 "MRR@10, a difference within the noise of one seed"),
+    PaperFinding("sidr", "4", "m = 100", "37.3 against 39.8",
+                 command="python -m benchmarks.sidr_ablations --only \"retrieved neg (m=100)\"", why="not run"),
+    PaperFinding(
+        "sidr", "7", "queries need weights more than expansion", "weights +20.1, expansion little",
+        "MRR@10 lexical .718, binary .197", "sidr", SIDR_COMMAND, "same", "of .774 with both",
+    ),
+    PaperFinding(
+        "sidr", "8", "beta, then another encoder", "+ E5 57.7", "+ MiniLM .699", "sidr", SIDR_COMMAND, "different",
+        "MiniLM's vectors have seen no click, and lose MRR@10 against beta's .774",
+    ),
+    PaperFinding("sidr", "3", "latency on a GPU", "", verdict="cannot be run here", why="there is no GPU"),
+)  # fmt: skip
+
+HEADER = ["", "what", "paper", "Vizsla", "verdict", "what differs", "command"]
+INTRODUCTION = """# The papers: measured results
+
+Each table and figure of the five papers: what the paper shows, what Vizsla shows on its own collections, and the
+command. The papers' collections are not here, so sizes of figures cannot agree; the verdict says whether they show the
+same. Every figure of ours stands in the page that is linked, which says how it was measured.
+`python -m benchmarks.papers NAME --table N` prints a part.
+
+`paper=True` of [PEFA](../../docs/methods/pefa.md), [JPQ](../../docs/methods/jpq.md),
+[XR-Linear](../../docs/methods/xrlinear.md), [ADACUR and ANNCUR](../../docs/methods/adacur.md) is the papers' arithmetic
+to the letter; each page lists what the defaults do instead. Most figures below are of the defaults.
+"""
+
+
+def page() -> str:
+    """Return the page of all papers."""
+    parts = [INTRODUCTION]
+    for name, title in TITLES.items():
+        parts.append(f"\n## {title}\n\n{table_of([each for each in FINDINGS if each.paper == name])}\n")
+    return "".join(parts)
+
+
+def table_of(rows: Sequence[PaperFinding]) -> str:
+    """Return findings as a Markdown table."""
+    return markdown_table(HEADER, [each.cells for each in rows])
+
+
+def main() -> None:
+    """Print the tables that are asked for."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.papers", description=__doc__)
+    parser.add_argument("paper", nargs="?", choices=list(TITLES), help="one paper (default: all)")
+    parser.add_argument("--table", metavar="N", help="one table, or a figure such as F3")
+    parser.add_argument("--write", action="store_true", help=f"write benchmarks/results/{PAGE.name}")
+    given = parser.parse_args()
+    rows = [each for each in FINDINGS if given.paper in (None, each.paper) and given.table in (None, each.table)]
+    if not rows:
+        parser.error(f"no such table: {given.table}")
+    if given.write:
+        PAGE.write_text(page(), encoding="utf-8")
+        return
+    for name, title in TITLES.items():
+        if some := [each for each in rows if each.paper == name]:
+            print(f"{title}\n\n{table_of(some)}\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,23 @@
+"""The page of the papers is what its command writes, and cites figures that stand in the pages it names."""
+
+from __future__ import annotations
+
+import re
+
+from benchmarks.papers import FINDINGS, PAGE, RESULTS, TITLES, VERDICTS, page
+
+NUMBER = re.compile(r"(?<![\w.])\.\d{3}(?!\d)")
+
+
+def test_the_page_is_what_the_command_writes():
+    assert PAGE.read_text(encoding="utf-8") == page(), "run python -m benchmarks.papers --write"
+
+
+def test_every_figure_stands_in_the_page_that_is_named():
+    for each in FINDINGS:
+        assert each.paper in TITLES and each.verdict in VERDICTS and (each.why or each.page)
+        assert bool(each.ours) == bool(each.page) == (each.verdict in VERDICTS[:3]), each.what
+        if each.page:
+            text = (RESULTS / f"{each.page}.md").read_text(encoding="utf-8")
+            missing = [figure for figure in NUMBER.findall(each.ours) if figure not in text]
+            assert missing == [], f"{each.paper}, {each.what}"
