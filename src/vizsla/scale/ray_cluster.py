@@ -20,9 +20,11 @@ RETRIES = 3
 """How often Ray runs a task again whose worker was lost."""
 RESTARTS = -1
 """An actor that dies is started again each time."""
+STARTS = 3
+"""How often a new cluster is started that is not there after Ray's 30 seconds, as on a machine with much other work."""
 ANSWER_S = 5.0
 """How long a host may take to accept a connection."""
-PROBE_S = 60.0
+PROBE_S = 120.0
 """How long the first worker may take to start."""
 
 
@@ -68,13 +70,16 @@ class RayPlacement(Placement):
             options |= {"_node_ip_address": "127.0.0.1"}
         else:
             _check_reachable(address)
-        try:
-            ray.init(address=address, **options)
-        except BaseException as error:
-            ray.shutdown()
-            if isinstance(error, KeyboardInterrupt):
-                raise
-            raise PlacementError(_refusal(address, error)) from error
+        for attempt in range(STARTS):
+            try:
+                ray.init(address=address, **options)
+                break
+            except BaseException as error:
+                ray.shutdown()
+                if isinstance(error, KeyboardInterrupt):
+                    raise
+                if attempt == STARTS - 1 or "timed out during startup" not in str(error):
+                    raise PlacementError(_refusal(address, error)) from error
         made = None
         try:
             made = cls(ray, workers or _cpus(ray), owner=own)
