@@ -278,3 +278,19 @@ def test_main_stays_a_function():
 
     assert vizsla.cli.main(["check", "no such folder"]) == 1
     assert callable(vizsla.cli.main)
+
+
+@pytest.mark.parametrize("options", [[], ["--after", "2024-05-03"]])
+def test_what_split_holds_out_is_not_among_the_clicks_that_it_writes(tmp_path, options):
+    """Clicks with times are written with them, and others as they are."""
+    items, clicks = tmp_path / "items.tsv", tmp_path / "clicks.tsv"
+    items.write_text("id\ttext\n" + "".join(f"i{n}\ta fig {n}\n" for n in range(6)))
+    time = [f"\t2024-05-{1 + n % 5:02}" if options else "" for n in range(30)]
+    clicks.write_text("".join(f"asked {n}\ti{n % 6}\t1{time[n]}\n" for n in range(30)))
+    out = tmp_path / "out"
+    drawn = options or ["--held-out", "0.3", "--cold", "0"]
+    assert main(["split", str(items), "--clicks", str(clicks), "-o", str(out), *drawn]) == 0
+    both = vizsla.Dataset.open(out)
+    held = set(both.query_texts("test")[1])
+    learned = {query.text for query, row in zip(both.queries, both.clicks.tocsr(), strict=True) if row.nnz}
+    assert held and learned and not held & learned
