@@ -19,7 +19,8 @@ ROOT = Path(__file__).resolve().parent.parent
 # A new folder of tests takes part unless it is named here: these reach no native code that the others do not.
 LEFT_OUT = {"packaging", "browser", "demo", "end_to_end", "cli", "evaluation", "integrations", "io", "data"}
 LEFT_OUT |= {"examples", "scorers", "robustness", "_internal", "serve", "scale"}
-LEFT_OUT |= {"benchmarks"}  # they evaluate, and the evaluator under ir-measures frees what it did not allocate so
+# They evaluate, and the evaluator under ir-measures frees what it did not allocate so.
+LEFT_OUT |= {"benchmarks", "autopilot"}
 # What a sanitizer keeps beside every block says nothing about how much memory the library takes (test_memory.py,
 # test_bounded.py), and some tests load a library of their own first (test_faults.py).
 LEFT_OUT_FILES = {"test_memory.py", "test_bounded.py", "test_faults.py"}

@@ -10,15 +10,14 @@ from vizsla.errors import InputError
 from vizsla.evaluation import evaluate
 
 FRUIT = Dataset.of([{"id": "f", "text": "a fig", "kind": "tree"}], keep_texts=True)
+JUDGED = Dataset.of([{"id": "f", "text": "a fig"}], queries={"q": "fig"}, qrels={"q": {"f": 1}})
 CALLS = {
     "syntax": lambda: bm25(FRUIT)("fig", syntax=np.zeros((2, 3))),
     "syntax of explain": lambda: bm25(FRUIT).explain("fig", "f", syntax=np.zeros((2, 3))),
     "highlight": lambda: bm25(FRUIT).page("fig", highlight=float("nan")),
     "highlight each": lambda: bm25(FRUIT).page("fig", highlight=[3]),
     "facets": lambda: bm25(FRUIT).page("fig", facets=np.array(3)),
-    "latency_queries": lambda: evaluate(
-        bm25(FRUIT), {"queries": {"q": "fig"}, "qrels": {"q": {"f": 1}}}, latency_queries=[1, 2]
-    ),
+    "latency_queries": lambda: evaluate(bm25(FRUIT), JUDGED, latency_queries=[1, 2]),
 }
 
 
