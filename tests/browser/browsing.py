@@ -14,6 +14,7 @@ from playwright.sync_api import Browser, BrowserContext, Locator, Page, expect, 
 
 import vizsla
 from vizsla import Dataset, Engine, Recipe
+from vizsla.scale import ShardedEngine
 
 CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
 OPTIONS = ("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking")
@@ -65,6 +66,14 @@ def shop_artifact(folder: Path) -> Path:
     """Return an artifact over the shop."""
     vizsla.bm25(shop_dataset()).save(folder / "shop.viz")
     return folder / "shop.viz"
+
+
+def shop_shards(folder: Path) -> Path:
+    """Return a collection of two shards over the shop, with two members."""
+    members = {"words": Recipe.of("bm25"), "mild": Recipe.of("bm25", k1=0.5)}
+    with ShardedEngine.create(folder / "shards", 2, members=members, default="words") as made:
+        made.add(shop_items())
+    return folder / "shards"
 
 
 @contextmanager

@@ -20,6 +20,7 @@ from tests.browser.browsing import (
     shop_dataset,
     shop_engine,
     shop_items,
+    shop_shards,
 )
 from tests.serve.services import READ, WRITE, listening
 from vizsla import where
@@ -422,6 +423,15 @@ def test_an_artifact_offers_nothing_that_needs_an_engine(browser, tmp_path):
         expect(page.locator("table")).to_be_visible()
         assert page.get_by_role("button", name=re.compile("Rebuild|snapshot|Roll back")).count() == 0
         assert "clicks" not in page.locator(".tiles").inner_text()
+        visit.close()
+
+
+def test_a_collection_of_shards_offers_what_it_can_answer(browser, tmp_path):
+    with listening(shop_shards(tmp_path), **SLOW) as address:
+        visit = Visit(browser, address)
+        page = visit.ask("red lamp", using="mild")
+        assert page.locator("nav a").all_text_contents() == ["Search", "Dashboard"]
+        assert "red" in page.locator(".hit").first.inner_text()
         visit.close()
 
 

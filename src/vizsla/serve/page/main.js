@@ -56,7 +56,7 @@ function App() {
   }
   if (!info) return html`<main id="main">${problem ? html`<${Failure} problem=${problem} retry=${load} />` : html`<${Loading} />`}</main>`;
   const live = info.kind === "engine";
-  const shown = Object.keys(NAMES).filter((name) => (name !== "compare" || Object.keys(info.members).length > 1)
+  const shown = Object.keys(NAMES).filter((name) => (name !== "compare" || (info.kind !== "shards" && Object.keys(info.members).length > 1))
     && (name !== "evaluate" || info.judged));
   const chosen = shown.includes(view) ? view : "search";
   const skip = (event) => { event.preventDefault(); document.getElementById("main").focus(); };

@@ -169,7 +169,7 @@ export function SearchView({ info, live, say }) {
     setBusy(true);
     const started = performance.now();
     const body = {
-      query: asked.query, using: asked.using, k: PAGE, offset: asked.offset, highlights: true, stages: true, facets: facetsOf(info.fields),
+      query: asked.query, using: asked.using, k: PAGE, offset: asked.offset, highlights: info.kind !== "shards", stages: true, facets: facetsOf(info.fields),
       where: conditionOf(asked.chosen), sort: asked.sort ? [asked.sort] : [], group: asked.group || null,
     };
     post("/v1/search", body, abort.signal).then(
