@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from vizsla.cli.verbs import KINDS, VERBS, parser
+from vizsla.cli.verbs import KINDS, VERBS, lazy_parser, parser
 
 PRINT_MODULES = """
 import sys
@@ -60,3 +60,12 @@ def test_an_unknown_option_shows_the_usage_of_its_verb(capsys):
     with pytest.raises(SystemExit, match="2"):
         main(["index", "bm25", "items.tsv", "-o", "out", "--no-such-option"])
     assert capsys.readouterr().err.startswith("usage: vizsla index bm25 ")
+
+
+def test_options_may_stand_between_what_is_named_and_optional_data():
+    judged = lazy_parser().parse_args(["eval", "shop.idx", "--split", "test", "shop"])
+    assert (judged.system, judged.data) == ("shop.idx", "shop")
+    several = lazy_parser().parse_args(["compare", "shop", "--qrels", "judged.qrels", "one=a.idx", "two=b.idx"])
+    assert (several.data, several.systems) == ("shop", ["one=a.idx", "two=b.idx"])
+    with pytest.raises(SystemExit):
+        lazy_parser().parse_args(["eval", "--split", "test"])

@@ -114,6 +114,7 @@ class LazyParser(argparse.ArgumentParser):
     """A parser of one verb, which imports the verb's module and gets its arguments when it is used."""
 
     module = ""
+    _mixing = False
 
     def fill(self) -> None:
         """Add the arguments, once."""
@@ -125,7 +126,17 @@ class LazyParser(argparse.ArgumentParser):
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         """Add the arguments and parse (called by the parser above for the verb that is used)."""
         self.fill()
-        return super().parse_known_args(args, namespace)
+        if self._mixing or not self._has_optional_positionals() or {"-h", "--help"} & set(args or ()):
+            return super().parse_known_args(args, namespace)
+        self._mixing = True
+        try:
+            return super().parse_known_intermixed_args(args, namespace)
+        finally:
+            self._mixing = False
+
+    def _has_optional_positionals(self) -> bool:
+        """Whether a positional may be absent: argparse takes it for absent at the first option, even if it follows."""
+        return any(action.nargs in ("?", "*") for action in self._actions if not action.option_strings)
 
 
 def lazy_parser() -> argparse.ArgumentParser:
