@@ -98,3 +98,14 @@ def test_shards_answer_as_the_whole(tmp_path, analyzer):
             build_shards(dataset, Recipe.of("tfidf"), 3, tmp_path / "other", on=on)
     for query in ("text 3", "of 5 12", "text 11 of 4"):
         assert parts(query, k=20) == whole(query, k=20) == again(query, k=20)
+
+
+def test_what_is_no_placement_is_refused(tmp_path):
+    calls = [
+        lambda on: Vectors.encode(["a"], encoder(), tmp_path / "vectors", on=on),
+        lambda on: vizsla.xrlinear(vizsla.Dataset.of(["a"]), on=on),
+        lambda on: sweep(vizsla.bm25(["a"]), vizsla.Dataset.of(["a"]), on=on),
+    ]
+    for call in calls:
+        with pytest.raises(InputError, match="`on` must be a Placement or None"):
+            call("ray")

@@ -9,7 +9,7 @@ import os
 import shutil
 from collections.abc import Iterable, Iterator, Sized
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,14 +17,12 @@ from numpy.typing import NDArray
 from vizsla import _native
 from vizsla._internal.terminal import progress
 from vizsla.base.encoder import Encoder, checked_rows
+from vizsla.base.placement import Placement
 from vizsla.core.validation import as_path
 from vizsla.encoders.token_encoder import checked_tokens
 from vizsla.errors import InputError, check_choice
 from vizsla.io.atomic import writing
 from vizsla.text.streams import TEXTS_PER_BATCH, batches
-
-if TYPE_CHECKING:
-    from vizsla.base.placement import Placement
 
 ROWS_FILE, RECORD, LOCK = "rows.partial", "progress.json", "lock"
 

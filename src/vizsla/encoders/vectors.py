@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from vizsla.artifacts.artifact import Artifact
 from vizsla.base.encoder import Encoder
+from vizsla.base.placement import Placement
 from vizsla.core.strings import Strings
 from vizsla.core.validation import check_type, validate_args
 from vizsla.data.dataset import Dataset
@@ -21,7 +22,6 @@ from vizsla.text.streams import TextStream
 if TYPE_CHECKING:
     from vizsla.artifacts.reader import ArtifactReader
     from vizsla.artifacts.writer import ArtifactWriter
-    from vizsla.base.placement import Placement
 
 
 class Vectors(Artifact):

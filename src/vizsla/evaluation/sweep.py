@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from vizsla._internal.terminal import markdown_table, progress
+from vizsla.base.placement import Placement
 from vizsla.base.recipe import Recipe
 from vizsla.base.retriever import Retriever
 from vizsla.core.validation import is_iterable
@@ -14,9 +15,6 @@ from vizsla.errors import InputError, check_choice
 from vizsla.evaluation.evaluate import Evaluation, evaluate
 from vizsla.evaluation.measures import DEFAULT_MEASURES, parse_measures
 from vizsla.evaluation.report import COST_HEADER, cost_cells, json_text, measure_cell, print_report, write_text
-
-if TYPE_CHECKING:
-    from vizsla.base.placement import Placement
 
 
 class Sweep:

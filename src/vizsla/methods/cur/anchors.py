@@ -19,6 +19,7 @@ from vizsla._internal.terminal import progress
 from vizsla.artifacts.artifact import Artifact
 from vizsla.artifacts.manifest import digest
 from vizsla.base.encoder import Encoder
+from vizsla.base.placement import Placement
 from vizsla.base.queries import Queries
 from vizsla.base.recipe import fingerprint_of
 from vizsla.base.scorer import Scorer, check_uncut, unwrapped
@@ -37,7 +38,6 @@ from vizsla.text.streams import kept_items
 if TYPE_CHECKING:
     from vizsla.artifacts.reader import ArtifactReader
     from vizsla.artifacts.writer import ArtifactWriter
-    from vizsla.base.placement import Placement
 
 ANCHOR_STRATEGIES = ("random", "clicks", "clusters", "pseudo")
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from vizsla.base.encoder import Encoder
+from vizsla.base.placement import Placement
 from vizsla.base.recipe import builds, settle
 from vizsla.core.sparse import SparseRows, as_scipy
 from vizsla.core.validation import check_seed, check_type, validate_args
@@ -40,7 +41,6 @@ from vizsla.text.ngrams import NgramTfidf
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-    from vizsla.base.placement import Placement
     from vizsla.core.sparse import Matrix
     from vizsla.data.dataset import Dataset
 
