@@ -10,7 +10,7 @@ from vizsla._internal.terminal import markdown_table, progress
 from vizsla.base.placement import Placement
 from vizsla.base.recipe import Recipe
 from vizsla.base.retriever import Retriever
-from vizsla.core.validation import is_iterable
+from vizsla.core.validation import check_type, is_iterable
 from vizsla.errors import InputError, check_choice
 from vizsla.evaluation.evaluate import Evaluation, evaluate
 from vizsla.evaluation.measures import DEFAULT_MEASURES, parse_measures
@@ -195,6 +195,8 @@ def sweep(
     **options
         `k`, `threads`, `latency_queries` and `seed`, as for `evaluate`.
     """
+    if on is not None:
+        check_type("on", on, Placement, "a Placement")
     if values is not None:
         if not isinstance(systems, Retriever | Recipe):
             raise InputError(f"`systems` must be a Retriever or a Recipe to be varied. Got {type(systems).__name__}.")
