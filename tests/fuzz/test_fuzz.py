@@ -54,6 +54,7 @@ UNANSWERED = {"load", "open_dataset", "open_encoder"}  # of what is nowhere
 UNANSWERED |= {"where"}  # its arguments have no names: see "where one" among the calls
 UNANSWERED |= {"OnnxEncoder", "SentenceEncoder", "QueryModel", "train_cross_encoder", "train_sidr"}  # need a model
 UNANSWERED |= {"adjust", "Client", "Completer", "signal", "typo_tolerant"}  # misused from None on, so far
+UNANSWERED |= {"learn"}  # a race of methods takes seconds for each call
 
 
 @pytest.mark.skipif(bool(os.environ.get("LD_PRELOAD")), reason="a sanitizer ends the evaluator under ir-measures")
