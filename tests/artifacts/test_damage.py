@@ -249,3 +249,27 @@ def test_a_model_that_nothing_names_is_not_passed_over(tiny, tmp_path, named):
     with pytest.raises(InputError, match="`bundle_models` must name models of the artifact"):
         tiny.save(tmp_path / "new", bundle_models=named)
     assert not (tmp_path / "new").exists()
+
+
+@pytest.mark.parametrize("where", ["", "inner"])
+@pytest.mark.parametrize("holds", [[], ["manifest.json"]])
+def test_a_stray_folder_is_named_by_check_and_never_replaced(saved, tiny, where, holds):
+    stray = saved / where / "drafts"
+    stray.mkdir()
+    for name in holds:
+        (stray / name).write_text("{}")
+    assert load(saved).answer() == tiny.answer()
+    assert check(saved) == [f"{stray}: not a file of the artifact; move it away."]
+    if not where:
+        with pytest.raises(InputError, match="drafts"):
+            tiny.save(saved, overwrite=True)
+        assert [entry.name for entry in stray.iterdir()] == holds
+
+
+def test_the_kind_of_an_artifact_inside_is_what_was_recorded(saved):
+    manifest = read_manifest(saved)
+    manifest["parents"]["inner"]["kind"] = "bm25"
+    write_manifest(saved, manifest)
+    for verify in (True, False):
+        with pytest.raises(FormatError, match="expected the kind 'bm25'. Got 'tiny'"):
+            load(saved, verify=verify)

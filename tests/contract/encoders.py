@@ -90,6 +90,12 @@ def _adapted(factor: float = 1.5, **options: Any) -> Encoder:
     return AdaptedEncoder(base, np.eye(base.dim, k=1, dtype=np.float32) * factor + np.eye(base.dim, dtype=np.float32))
 
 
+def _shifted() -> Encoder:
+    """Return the adapted encoder with a constant for queries; items are encoded as without it."""
+    plain: Any = _adapted()
+    return AdaptedEncoder(plain.base, plain.adapter, np.full(plain.dim, 0.5, np.float32))
+
+
 def _table(weight: float = 2.0, gain: float = 0.5) -> TokenTable:
     bag = BagOfWords.fit(ITEMS.values())[0]
     offsets = np.minimum(np.arange(bag.dim + 1), 1)
@@ -173,10 +179,16 @@ ENCODERS: dict[str, EncoderCase] = {
     "n-grams by kinds": EncoderCase(lambda: _ngrams().with_shares([1, 0.5, 0.25]), (_ngrams,), _saved, half_pairs=True),
     "lsa": EncoderCase(_lsa, _settings(_lsa, {"dim": 12}, {"seed": 1}, {"trigrams": 0}), _saved, half_pairs=True),
     "cached": EncoderCase(_cached, _settings(_cached, {"dim": 12}, {"seed": 1})),
-    "adapted": EncoderCase(_adapted, _settings(_adapted, {"factor": 2.0}, {"dim": 12}), _saved, half_pairs=True),
+    "adapted": EncoderCase(
+        _adapted, (*_settings(_adapted, {"factor": 2.0}, {"dim": 12}), _shifted), _saved, half_pairs=True
+    ),
     "two-sided": EncoderCase(
         lambda: TwoSidedEncoder(_adapted(), _lsa()),
-        (lambda: TwoSidedEncoder(_lsa(), _lsa()), lambda: TwoSidedEncoder(_adapted(), _lsa(seed=1))),
+        (
+            lambda: TwoSidedEncoder(_lsa(), _lsa()),
+            lambda: TwoSidedEncoder(_adapted(), _lsa(seed=1)),
+            lambda: TwoSidedEncoder(_lsa(), _adapted()),
+        ),
         _saved,
         half_pairs=True,
     ),
@@ -184,7 +196,12 @@ ENCODERS: dict[str, EncoderCase] = {
         lambda: _ngrams().grown(["an onion pie"]), (_ngrams, lambda: _ngrams().grown(["a quince"])), half_pairs=True
     ),
     "token table": EncoderCase(_table, _settings(_table, {"weight": 3.0}, {"gain": 0.25}), _saved, half_pairs=True),
-    "words": EncoderCase(lambda: WordEncoder(_lsa()), (lambda: WordEncoder(_lsa(dim=12)),), _saved, half_pairs=True),
+    "words": EncoderCase(
+        lambda: WordEncoder(_lsa()),
+        (lambda: WordEncoder(_lsa(dim=12)), lambda: WordEncoder(_lsa(), Analyzer(stem="english"))),
+        _saved,
+        half_pairs=True,
+    ),
     "sidr": EncoderCase(sidr_encoder, (lambda: sidr_encoder().with_forms(queries="tokens", items="full"),), _saved),
     "sentence": EncoderCase(_sentence, _settings(_sentence, *NEURAL), _opened, away=1e-6),
     "onnx": EncoderCase(_onnx, _settings(_onnx, *NEURAL, {"pooling": "cls"}), _opened, away=1e-6),

@@ -350,3 +350,33 @@ def test_a_cache_reports_only_what_it_did_not_remember(tmp_path):
     again = cached(QUERIES, 5)
     assert again == first and again.stats.model_calls == 0 and spy.calls == first.stats.model_calls
     assert cached(QUERIES, 30).stats.model_calls == spy.calls - first.stats.model_calls
+
+
+CUTS = {"cut": lambda part: part % 5, "cut of a cut": lambda part: part % 9 % 5, "wider cut": lambda part: part % 5 % 9}
+
+
+@pytest.mark.parametrize("masked", MASKS)
+@pytest.mark.parametrize("cut", CUTS)
+@pytest.mark.parametrize("name", ["bm25 lucene", "dense flat", "dense ivf", "xrlinear", "sum of short lists"])
+def test_up_to_a_cut_an_answer_is_as_certain_as_the_parts_own_and_beyond_it_never(name, cut, masked):
+    part, mask = made(name), MASKS[masked]
+    search = CUTS[cut](part)
+    for query in QUERIES[:4]:
+        for k in (1, 5, 6, EVERYTHING):
+            found = search(query, k, where=mask)
+            own = part(query, min(k, 5), where=mask)
+            assert found == own
+            assert found.stats.exact == (k <= 5 and own.stats.exact)
+
+
+@pytest.mark.parametrize("masked", MASKS)
+@pytest.mark.parametrize("how", ["minmax", "zscore", "rank"])
+def test_a_scale_leaves_what_is_certain_and_a_place_only_to_its_depth(how, masked):
+    """A rerank is never certain: what lies deeper than its first stage looks may score more."""
+    part, mask = made("bm25 lucene"), MASKS[masked]
+    search, asked = part.normalized(how, depth=5), Queries([QUERIES[1]])
+    for k in (1, 5, 6, EVERYTHING):
+        assert part(QUERIES[1], k, where=mask).stats.exact
+        for queries in (QUERIES[1], asked, asked):  # the second time the scale is known
+            assert search(queries, k, where=mask).stats.exact == (how != "rank" or k <= 5)
+        assert not part.rerank(made("bm25 atire"), depth=EVERYTHING)(QUERIES[1], k, where=mask).stats.exact

@@ -14,7 +14,7 @@ from vizsla.errors import InputError
 from vizsla.evaluation import compare, evaluate, overlap
 from vizsla.evaluation.measures import ranked_run
 from vizsla.evaluation.plots import steady
-from vizsla.evaluation.runs import in_run_order
+from vizsla.evaluation.runs import _has_ties, in_run_order
 from vizsla.methods.bm25 import bm25
 
 DATA = judged_dict(40)
@@ -166,3 +166,18 @@ def test_the_command_line_compares_a_folder_of_runs_with_an_artifact(tmp_path, c
     (tmp_path / "empty").mkdir()
     assert main(["compare", str(tmp_path), str(tmp_path / "empty")]) == 2
     assert "holds neither" in capsys.readouterr().err
+
+
+def test_only_equal_scores_of_one_query_are_ties():
+    """The last score of a query may equal the first of the next one, whatever rows are empty between them."""
+    apart = {"p": {}, "q": {"a": 2.0, "b": 1.0}, "r": {}, "s": {"b": 1.0, "a": 0.5}, "t": {"c": 0.5}, "u": {}}
+    assert not _has_ties(Candidates.from_dict(apart))
+    assert in_run_order(apart).to_dict() == apart
+    for query in apart:
+        for row in ({"c": 9.0, "d": 9.0}, {"c": 9.0, "d": 3.0, "e": 3.0}, {"d": 3.0, "c": 3.0, "e": 0.0}):
+            tied = apart | {query: row}
+            assert _has_ties(Candidates.from_dict(tied))
+            found = in_run_order(tied)
+            assert found.ids == [list(items) for items in tied.values()]
+            scores = [found.row(number)[1].tolist() for number in range(len(tied))]
+            assert all(len(set(own)) == len(own) for own in scores)

@@ -165,3 +165,32 @@ def test_a_log_in_a_beir_folder_is_the_clicks(put: Put) -> None:
     assert dataset.clicks.toarray().tolist() == [[0, 5]]
     assert dataset.qrels_dict("train") == {"q1": {"a": 1}}
     assert dataset.splits == ("train",)
+
+
+@pytest.mark.parametrize("separator", [",", "\t"])
+@pytest.mark.parametrize("blank", ["", " ", "  ", "\xa0", "\u3000"])
+@pytest.mark.parametrize("place", [0, 1, 3])
+@pytest.mark.parametrize("quoted", [False, True])
+def test_white_space_is_no_query_no_item_and_no_time(put: Put, separator: str, blank: str, place: int, quoted) -> None:
+    fields = ["q1", "a", "1", "7"]
+    fields[place] = f'"{blank}"' if quoted and separator == "," else blank
+    name = "log.csv" if separator == "," else "log.tsv"
+    log = separator.join(["q2", "b", "1", "5"]) + "\n" + separator.join(fields) + "\n"
+    what = ("query", "item", "", "time")[place]
+    with pytest.raises(DataError, match=rf"line 2: the {what} is empty"):
+        opened(put, name, log)
+
+
+@pytest.mark.parametrize("write", [str.lower, str.upper, str.title, lambda name: f" {name.swapcase()} "])
+def test_the_names_of_columns_are_read_in_any_case(put: Put, write) -> None:
+    for names in (["query", "sku", "clicks", "day"], ["search_term", "asin", "grade", "ts"]):
+        log = "\t".join(map(write, names)) + "\nq1\ta\t3\t17\nq2\tb\t2\t18\n"
+        assert opened(put, "log.tsv", log).clicks.toarray().tolist() == [[3, 0], [0, 2]]
+    log = "\t".join(map(write, ["phrase", "thing", "query", "item"])) + "\nq1\ta\tx\ty\nq2\tb\tx\ty\n"
+    columns = {"query": "PHrase", "item": "THing"}
+    named = opened(put, "log.tsv", log, click_columns=columns)
+    assert named.clicks.toarray().tolist() == [[1, 0], [0, 1]]
+    judged = "\t".join(map(write, ["query-id", "corpus-id", "score"])) + "\nq1\ta\t1\n"
+    items, queries = put("items.jsonl", ITEMS), put("q.tsv", QUERIES)
+    dataset = Dataset.open(items, queries=queries, qrels=put("qrels.tsv", judged))
+    assert dataset.qrels_dict(dataset.splits[0]) == {"q1": {"a": 1}}

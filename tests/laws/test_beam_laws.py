@@ -11,7 +11,7 @@ from tests.contract.catalog import CLICKED, CLICKS, ITEMS, QUERIES
 from tests.contract.registry import RETRIEVERS
 from vizsla.base.queries import Queries
 from vizsla.compose.shards import shards
-from vizsla.compose.weighted_sum import weighted_topk
+from vizsla.compose.weighted_sum import Sum, weighted_topk
 from vizsla.data.dataset import Dataset
 from vizsla.encoders.lsa import LsaEncoder
 from vizsla.methods.bm25 import bm25
@@ -173,3 +173,17 @@ def test_the_best_leaf_alone_is_not_all_that_was_asked_for():
     one = found.with_effort(1)
     assert set(one("aaaaa", k=10).ids[0]) == {"a0", "a1", "a2"} and not one("aaaaa", k=10).stats.exact
     assert found.with_effort(8)("aaaaa", k=10).stats.exact
+
+
+@pytest.mark.parametrize("beam", BEAMS)
+@pytest.mark.parametrize("depth", [1, 7, 40])
+def test_a_native_sum_of_one_part_is_the_part_at_its_own_effort(beam, depth):
+    """The cursor follows as many nodes as the search does, however much is asked for."""
+    xr = model().with_effort(beam)
+    alone = Sum([(1.0, xr)], depth=depth)
+    assert alone._live is not None
+    for k in (1, 5, 40):
+        found, truth = alone(QUERIES, k), xr(QUERIES, k)
+        assert found.ids == truth.ids and np.array_equal(found.scores, truth.scores)
+    reads = [Sum([(1.0, model().with_effort(each))], depth=depth)(QUERIES, 5).stats.postings for each in BEAMS]
+    assert reads == sorted(reads) and reads[0] < reads[-1]

@@ -492,3 +492,47 @@ def test_of_calls_that_fail_together_the_first_counts(failing):
     first = min(failing)
     told = failure.value
     assert (told.cause.args, told.answered, told.begun) == ((first,), list(range(first)), 4)
+
+
+@pytest.mark.parametrize("order", [("abc", "abcdef"), ("abcdef", "abc")])
+@pytest.mark.parametrize("place", ["address", "environment"])
+def test_of_a_secret_that_begins_with_another_nothing_is_left(service, monkeypatch, order, place):
+    url, options = f"http://127.0.0.1:{service.server_port}/rank", {}
+    if place == "address":
+        url += "?a={}&b={}".format(*order)
+    else:
+        for name, secret in zip(("FIRST", "SECOND"), order, strict=True):
+            monkeypatch.setenv(f"VIZSLA_TEST_{name}", secret)
+        options = {"key_variable": "VIZSLA_TEST_FIRST", "headers": {"api-key": "$VIZSLA_TEST_SECOND"}}
+    service.answers[:] = [(400, {}, json.dumps({"message": "keys abcdef, abc and xabcdefx"}))]
+    with pytest.raises(InputError, match="keys …, … and x…x") as failure:
+        HttpReranker(ITEMS, url, model="rerank", **options, **PATIENT).score(["fig", "tree"], WANTED)
+    assert "def" not in str(failure.value)
+
+
+def test_every_address_of_a_host_is_tried_in_what_is_left_of_one_timeout(monkeypatch):
+    """Three addresses do not answer: the second is given what the first left, and the third is not tried."""
+    now, waits = [0.0], []
+
+    class Silent:
+        def __init__(self, *kind):
+            self.wait = None
+
+        def settimeout(self, seconds):
+            self.wait = seconds
+
+        def connect(self, place):
+            waits.append(self.wait)
+            now[0] += 4.0
+            raise TimeoutError("timed out")
+
+        def close(self):
+            pass
+
+    where = [(socket.AF_INET, socket.SOCK_STREAM, 0, "", (f"10.0.0.{number}", 80)) for number in range(3)]
+    monkeypatch.setattr(json_service, "monotonic", lambda: now[0])
+    monkeypatch.setattr(json_service.socket, "getaddrinfo", lambda *given: where)
+    monkeypatch.setattr(json_service.socket, "socket", Silent)
+    with pytest.raises(TimeoutError):
+        json_service._connected(json_service.Deadline(7.0), ("rerank.example", 80))
+    assert waits == [7.0, 3.0]

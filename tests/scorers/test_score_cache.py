@@ -20,7 +20,7 @@ from tests.scorers.counted import counted_scorer, overlap
 from tests.scorers.test_text_scorer import candidates
 from vizsla.core.candidates import Candidates
 from vizsla.core.strings import Strings
-from vizsla.errors import CompositionError, FormatError, InputError
+from vizsla.errors import CompositionError, FormatError, InputError, ScorerError
 from vizsla.io import sqlite
 from vizsla.methods.bm25 import bm25
 from vizsla.scorers.cache import ScoreCache, ScoreStore
@@ -329,3 +329,34 @@ def test_a_pause_of_minutes_is_no_wait_for_others(monkeypatch):
     busy += [error] * 200
     with pytest.raises(sqlite3.OperationalError):
         sqlite._patiently(act)
+
+
+@pytest.mark.parametrize("chunk", [1, 4, 1000])
+def test_wherever_a_scorer_fails_what_it_answered_is_kept_and_the_rest_is_paid(path, chunk):
+    """Some pairs were stored before and many come twice; the scorer answers so many pairs and then fails."""
+    _, sound = counted_scorer()
+    truth = sound.score(QUERIES, candidates(seed=2))
+    before = distinct_texts(candidates(seed=1))
+    new = distinct_texts(candidates(seed=2)) - before
+    for most in range(0, len(new), 3):
+        function, scorer = counted_scorer()
+        file = path.with_name(f"{most}.db")
+        ScoreCache(scorer, file).score(QUERIES, candidates(seed=1))
+        answered = []
+
+        def failing(pairs, answered=answered, most=most):
+            known = [overlap(*pair) for pair in pairs[: most - len(answered)]]
+            answered.extend(pairs[: len(known)])
+            if len(known) < len(pairs):
+                raise ScorerError("the service is away", answered=known, sent=len(known) + 1)
+            return known
+
+        broken = FunctionScorer(failing, ITEMS, takes="pairs", name="overlap 1")
+        with pytest.raises(ScorerError) as failure:
+            ScoreCache(broken, file, chunk=chunk).score(QUERIES, candidates(seed=2))
+        assert (failure.value.answered, failure.value.sent) == ((), None), "the caller's first pairs are others"
+        assert len(answered) == most and len(ScoreCache(scorer, file)) == len(before) + most
+        function.calls.clear()
+        found = ScoreCache(scorer, file, chunk=chunk).score(QUERIES, candidates(seed=2))
+        assert found == truth
+        assert sorted(function.pairs) == sorted(new - set(answered)) and found.stats.model_calls == len(new) - most

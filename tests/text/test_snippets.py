@@ -33,3 +33,11 @@ def test_a_snippet_shows_what_it_says_and_as_much_as_can_be_shown(text, query, c
     assert all(0 <= low < high <= len(shown) for low, high in inside)
     most = max((len(words_in(text, spans, low, low + chars)) for low, _ in spans), default=0)
     assert len(words_in(text, spans, start, end)) == most
+
+
+def test_a_stop_word_of_one_language_is_marked_where_another_searches_for_it():
+    """Of `die war` English searches for the war, German for nothing."""
+    text = "Die Stadt war alt. The war was long, and they die young."
+    for content in ([], ["war"], ["die", "war"], ["die"]):
+        marked = TermHighlighter(AnyLanguage(("english", "german"), content=content), "die war stadt")(text)
+        assert {text[low:high].lower() for low, high in marked} == {"stadt", *content}

@@ -197,3 +197,35 @@ def test_in_an_engine(tmp_path):
         assert set(engine.search("brand:acme fig", syntax="web", using="words").ids[0]) == {"jam", "tree"}
         engine.delete("jam")
         assert engine.search('"olive oil"', syntax="web", using="words").ids == [[]]
+
+
+@pytest.mark.parametrize("word", ["the", "of", "to", "and", "not"])
+def test_stop_words_can_be_required_excluded_and_quoted(word):
+    texts = [f"fig {word} tree", "fig tree", f"{word} fig", "tree", f"fig {word} {word} tree of the jam"]
+    has = [word in text.split() for text in texts]
+    lists = WordLists(texts)
+    assert lists.holding(word).tolist() == has
+    assert lists.holding(f"fig {word}").tolist() == [
+        flag and "fig" in text for flag, text in zip(has, texts, strict=True)
+    ]
+    for phrase in (f"fig {word} tree", f"{word} fig", f"{word} {word}", word):
+        assert lists.with_phrase(phrase).tolist() == [f" {phrase} " in f" {text} " for text in texts]
+    search = bm25(Dataset.of([{"id": str(n), "text": text} for n, text in enumerate(texts)], keep_texts=True))
+    every = set(search("fig tree", k=9).ids[0])
+    said = {str(number) for number, flag in enumerate(has) if flag}
+    assert set(search(f"fig tree +{word}", k=9, syntax="web").ids[0]) == every & said
+    assert set(search(f"fig tree -{word}", k=9, syntax="web").ids[0]) == every - said
+
+
+def test_a_required_stop_word_has_its_forms_as_any_word_does():
+    texts = [
+        "the others were not here and they had gone to the house",
+        "there is no other way to the town that we know of",
+        "the cans that were in the shop are in the house now",
+        "you can do this with her and for all of them",
+    ]
+    lists = WordLists(texts)
+    assert lists.analyzer.languages == ("english",)
+    for forms in (("other", "others"), ("can", "cans")):
+        wanted = [not set(forms).isdisjoint(text.split()) for text in texts]
+        assert all(lists.holding(form).tolist() == wanted for form in forms)

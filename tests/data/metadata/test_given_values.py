@@ -194,3 +194,14 @@ def test_groups_of_thousands_count_where_others_are_numbers(values, number):
 def test_declared_numbers_may_have_groups_without_others():
     items = Dataset.of(rows(price=["555 123 456", "1.234.567"]), meta="price:number").item_ids
     assert where("price=555123456").mask(items)[0] and where("price=1234567").mask(items)[1]
+
+
+@pytest.mark.parametrize("meta", [None, "price", "price:number", "price:text"])
+@pytest.mark.parametrize("written", ["NaN", "sNaN", "-NaN", "Infinity", "-Infinity"])
+def test_a_decimal_that_is_no_finite_number_is_missing(written, meta):
+    odd = Decimal(written)
+    items = Dataset.of(rows(price=[odd, *[Decimal("1.50")] * 30]), meta=meta).item_ids
+    assert "price" not in details_of(items).of(0) and details_of(items).of(1)["price"] == "1.50"
+    assert np.flatnonzero(where("price is null").mask(items)).tolist() == [0]
+    listed = Dataset.of(rows(price=[[odd, Decimal("1.50")], [odd]])).item_ids
+    assert [details_of(listed).of(row) for row in range(2)] == [{"price": ["1.50"]}, {}]

@@ -122,6 +122,15 @@ def test_what_is_not_understood_is_marked(text, marked):
     assert repr(marked) in str(raised.value) and f"at character {marked.index('→') + 1}." in str(raised.value)
 
 
+@pytest.mark.parametrize("limits", ["5..", "..5", "5..9", "5.. ", '"b"..'])
+@pytest.mark.parametrize("tail", [",", ",3", ", 3..", ",b"])
+def test_a_range_of_any_form_has_no_comma_behind_it(limits, tail):
+    with pytest.raises(InputError, match="a range must stand alone") as raised:
+        Condition.parse(f"a={limits}{tail}")
+    assert f"{limits}→," in str(raised.value)
+    assert Condition.parse(f"(a={limits})") == Condition.parse(f"a={limits}")
+
+
 @pytest.mark.parametrize(
     "text",
     [

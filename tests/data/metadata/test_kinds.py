@@ -419,3 +419,36 @@ def test_only_true_and_false_make_a_column_of_booleans_unless_it_is_declared(tex
     declared = column(texts * 10, "boolean")
     assert declared.kind == "boolean" and declared.equal([True]).tolist() == [True, False] * 10
     assert declared.equal([False]).tolist() == [False, True] * 10
+
+
+@pytest.mark.parametrize("given", [str, int])
+@pytest.mark.parametrize("start", [1, 9])
+@pytest.mark.parametrize("digits", range(14, 22))
+def test_numbers_of_any_length_that_differ_are_told_apart(digits, start, given):
+    """Such as ids: what a float cannot hold exactly is a text."""
+    written = [f"{start}{'0' * (digits - 2)}{last}" for last in range(1, 10)]
+    items = shop([given(text) for text in written]).item_ids
+    for place, text in enumerate(written):
+        for asked in (f"price={text}", f"price in ({text}, nothing)", f'price="{text}"'):
+            assert np.flatnonzero(vizsla.where(asked).mask(items)).tolist() == [place], asked
+        assert str(details_of(items).of(place)["price"]) == text
+    assert details_of(items).column("price").kind == ("number" if digits <= 16 else "text")
+
+
+@pytest.mark.parametrize("gone", [(), ("no", "off"), ("true", "1", "y"), ("maybe", "no", "off"), ("true", "perhaps")])
+def test_true_false_and_what_is_neither_keep_apart(gone, tmp_path):
+    """Whatever was removed or came later, and after the rest is saved."""
+    given = ["maybe", "no", "true", "", "perhaps", "off", "maybe", "1", "y"]
+    flags = {"true": True, "1": True, "y": True, "no": False, "off": False}
+    search = vizsla.bm25(shop(given, meta="price:boolean"))
+    fewer = search.without_items([str(number) for number, text in enumerate(given) if text in gone])
+    left, later = [text for text in given if text not in gone], ["a bit", "perhaps", "y", "off", "quite"]
+    more = fewer.with_items([{"id": f"new {text}", "text": "a thing", "price": text} for text in later])
+    saved = vizsla.load(more.save(tmp_path / "saved"))
+    for made, own in ((search, given), (fewer, left), (more, left + later), (saved, left + later)):
+        details = details_of(made.items)
+        assert details.column("price").kind == "boolean"
+        wanted = [{"price": flags.get(text, text)} if text else {} for text in own]
+        assert [details.of(number) for number in range(len(own))] == wanted
+        for asked, flag in (("price=true", True), ("price=false", False)):
+            assert vizsla.where(asked).mask(made.items).tolist() == [flags.get(text) is flag for text in own]

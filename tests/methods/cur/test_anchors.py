@@ -179,3 +179,15 @@ def test_a_query_of_which_nothing_was_scored_becomes_no_anchor(tmp_path):
     assert list(some.queries) == [*ANCHORS, *QUERIES[1:3]]
     alone = reused_anchors(search, anchors, QUERIES[1:3], cache.known(QUERIES[1:3]))
     assert np.array_equal(some.scores(), alone.scores())
+
+
+@pytest.mark.parametrize("storage", ["float32", "int8"])
+def test_a_fingerprint_changes_with_every_item_query_and_score(storage):
+    """Both sides count: the same scores under other names are other anchors."""
+
+    def mark(items=("a", "b"), queries=("p", "q"), scores=((0.5, 1.0), (2.0, 4.0))):
+        return AnchorScores.of(items, queries, scores, storage=storage).fingerprint
+
+    others = [{"items": ("a", "c")}, {"items": ("b", "a")}, {"queries": ("p", "r")}, {"queries": ("q", "p")}]
+    others += [{"scores": ((0.5, 1.0), (2.0, 3.0))}, {"scores": ((1.0, 2.0), (4.0, 8.0))}]
+    assert mark() == mark() and len({mark(), *(mark(**other) for other in others)}) == len(others) + 1

@@ -16,7 +16,7 @@ from vizsla.learning.selection import ChoiceWarning, Judge, harmless_to_cold
 from vizsla.learning.splits import MAX_TABLE_SPLITS, table_splits
 from vizsla.methods.tokens.learner import RANDOM_NEGATIVES, LearningSettings, items_met, new_learner, softmax_loss
 from vizsla.methods.tokens.model import TokenRetriever, idf
-from vizsla.methods.tokens.tuning import chosen_b, chosen_epochs
+from vizsla.methods.tokens.tuning import EpochTrial, chosen_b, chosen_epochs
 from vizsla.text.bag_of_words import BagOfWords
 
 THINGS = ["car", "boat", "train", "plane", "tram", "bike", "truck", "ferry"]
@@ -267,6 +267,32 @@ def test_no_trial_learns_from_what_it_is_judged_by(several):
         assert not left[:, cold].any() and left[:, warm].any(axis=0).all()
         others = np.setdiff1d(np.arange(200), out)
         assert np.array_equal(left[others][:, ~cold], before[others][:, ~cold])
+
+
+def test_a_trial_learns_the_same_whatever_was_clicked_by_queries_that_it_is_judged_by():
+    """Other clicks of held-out queries change what is measured, and no bit of the table; other clicks do change it."""
+    data = synonyms()
+    names = tokens(data, epochs=0).items
+    clicked = ClickLog.of(data, names)
+    base, settings = tokens(data, epochs=0).with_words(clicked.texts), LearningSettings(rate=0.3)
+    held = table_splits(clicked.clicks, 0)[0]
+
+    def trial(moved):
+        """Return a trial after an epoch, and its ranks, where these queries chose other items."""
+        pairs = [
+            (text, names[(int(item) + 7 * (row in moved)) % len(names)])
+            for row, text in enumerate(clicked.texts)
+            for item in clicked.clicks.indices[clicked.clicks.indptr[row] : clicked.clicks.indptr[row + 1]]
+        ]
+        log = ClickLog.of(pairs, names)
+        assert log.texts == clicked.texts
+        made = EpochTrial(base, log, held, settings, 0)
+        return made.epoch().tolist(), made._learner.table.fingerprint
+
+    ranks, table = trial(())
+    other_ranks, other_table = trial(set(held.rows.tolist()))
+    assert table == other_table and ranks != other_ranks
+    assert trial(set(range(len(clicked.texts))) - set(held.rows.tolist()))[1] != table
 
 
 @pytest.mark.parametrize("learned", [False, True])
