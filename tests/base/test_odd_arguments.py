@@ -16,6 +16,7 @@ CALLS = {
     "syntax of explain": lambda: bm25(FRUIT).explain("fig", "f", syntax=np.zeros((2, 3))),
     "highlight": lambda: bm25(FRUIT).page("fig", highlight=float("nan")),
     "highlight each": lambda: bm25(FRUIT).page("fig", highlight=[3]),
+    "sort": lambda: bm25(FRUIT).page("fig", sort=np.array(3)),
     "facets": lambda: bm25(FRUIT).page("fig", facets=np.array(3)),
     "latency_queries": lambda: evaluate(bm25(FRUIT), JUDGED, latency_queries=[1, 2]),
 }

@@ -14,6 +14,7 @@ import pytest
 from tests.methods.xrlinear.toy import toy
 from tests.scale import tasks
 from tests.scale.killing import Killing, hits
+from tests.support.folders import contents
 from vizsla.base.encoder import FunctionEncoder
 from vizsla.encoders.resumable import resumable_encode
 from vizsla.errors import PlacementError, WorkerLostError
@@ -22,10 +23,6 @@ from vizsla.scale import connect
 from vizsla.scale.ray_cluster import _refusal
 
 pytest.importorskip("ray", reason="the extra ray is not installed")
-
-
-def files(folder):
-    return {path.name: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +55,7 @@ def test_a_model_has_the_bytes_of_local_training(on, tmp_path):
     dataset = toy(60, cold=6)
     xrlinear(dataset, **options).save(tmp_path / "local")
     xrlinear(dataset, on=on, **options).save(tmp_path / "ray")
-    assert files(tmp_path / "ray") == files(tmp_path / "local")
+    assert contents(tmp_path / "ray") == contents(tmp_path / "local")
 
 
 def test_a_resident_that_dies_is_started_again(on, tmp_path):

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from tests.methods.xrlinear.toy import toy
+from tests.support.folders import contents
 from vizsla.core.sparse import SparseRows
 from vizsla.methods.xrlinear.build import xrlinear
 from vizsla.methods.xrlinear.matchers import train_matchers
@@ -31,10 +32,6 @@ def random_problem(seed=0, rows=400, dim=300, items=200):
     clicks[np.arange(rows), pick.integers(0, items, rows)] = 1 + pick.random(rows)
     tree = LabelTree(tree_shape(items, branching=4, max_leaf=6), pick.permutation(items))
     return SparseRows.of(features), SparseRows.of(clicks), tree
-
-
-def files(folder):
-    return {path.name: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
 def assert_same(one, other):
@@ -67,7 +64,7 @@ def test_a_model_has_the_same_digest(tmp_path, negatives):
     xrlinear(dataset, **options).save(tmp_path / "local")
     for workers in (1, 2, 5):
         xrlinear(dataset, on=LocalPlacement(workers), **options).save(tmp_path / str(workers))
-        assert files(tmp_path / str(workers)) == files(tmp_path / "local")
+        assert contents(tmp_path / str(workers)) == contents(tmp_path / "local")
 
 
 def test_children_of_one_parent_are_split():

@@ -410,7 +410,7 @@ def sort_of(given: Any) -> list[tuple[str, bool]]:
     if given is None:
         return []
     names = [each.strip() for each in given.split(",")] if isinstance(given, str) else given
-    if not isinstance(names, Iterable):
+    if not is_iterable(names):
         raise InputError(f"`sort` must be fields of the items, such as price:desc. Got {given!r:.60}.")
     found = []
     for name in names:

@@ -6,6 +6,7 @@ import json
 import math
 import re
 from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 from typing import Any, NamedTuple
 
 NUMBER, DATE, TEXT, LIST, BOOLEAN = "number", "date", "text", "list", "boolean"
@@ -109,8 +110,11 @@ def _reading(sign: str, body: str, exponent: str, point: str) -> float | None:
         if mark not in _GROUPED or not _GROUPED[mark].fullmatch(whole) or whole[0] == "0":
             return None
         whole = whole.replace(mark, "")
-    value = float(f"{sign}{whole or '0'}.{fraction[0] if fraction else '0'}{exponent}")
-    return value if abs(value) <= MAX_EXACT_WHOLE else None
+    written = f"{sign}{whole or '0'}.{fraction[0] if fraction else '0'}{exponent}"
+    value = float(written)
+    if abs(value) == MAX_EXACT_WHOLE:  # what is written may be larger, and rounded to it
+        return value if Decimal(written) == value else None
+    return value if abs(value) < MAX_EXACT_WHOLE else None
 
 
 class NumberStyle(NamedTuple):

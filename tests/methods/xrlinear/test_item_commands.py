@@ -8,6 +8,7 @@ import pytest
 
 import vizsla
 from tests.methods.xrlinear.test_cold import NEW, QUERIES, everything
+from tests.support.folders import contents
 from vizsla.cli import main
 from vizsla.methods.bm25 import bm25
 from vizsla.methods.typo_tolerant import typo_tolerant
@@ -27,10 +28,6 @@ def folder(model, tmp_path):
 def vizsla_in(folder):
     """Run a verb on files of the folder: `@name` stands for one."""
     return lambda *words: main([str(folder / word[1:]) if word.startswith("@") else word for word in words])
-
-
-def contents(path):
-    return {file.relative_to(path): file.read_bytes() for file in path.rglob("*") if file.is_file()}
 
 
 def test_added_items_are_those_that_python_adds(model, folder, vizsla_in, capsys):

@@ -10,6 +10,7 @@ import pytest
 from scipy.sparse import csr_array
 
 from tests.methods.xrlinear.toy import toy
+from tests.support.folders import contents
 from tests.support.interrupts import seconds_until_stopped
 from vizsla.base.encoder import FunctionEncoder
 from vizsla.data.dataset import Dataset
@@ -151,8 +152,7 @@ def test_any_encoder_will_do(train):
 @pytest.mark.parametrize("threads", [1, 2])
 def test_same_data_same_bytes(train, log, model, tmp_path, threads):
     one, two = model.save(tmp_path / "one"), train(log, threads=threads).save(tmp_path / "two")
-    files = sorted(file.relative_to(one) for file in one.rglob("*") if file.is_file())
-    assert all((one / file).read_bytes() == (two / file).read_bytes() for file in files)
+    assert contents(one) == contents(two)
 
 
 def test_items_need_no_texts(train):
