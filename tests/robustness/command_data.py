@@ -28,6 +28,11 @@ def make_data(folder: Path) -> None:
     _write(folder / "few.tsv", ((f"q{number}", query) for number, (query, _) in enumerate(queries[:40])))
     judged = (f"q{number} 0 {item} 1\n" for number, (_, item) in enumerate(queries[:300]))
     (folder / "qrels.txt").write_text("".join(judged))
+    ranks = range(1, 101)
+    answers = (
+        f"q{number} Q0 i{(number + 7 * rank) % ITEMS} {rank} {-rank} made\n" for number in range(300) for rank in ranks
+    )
+    (folder / "made.run").write_text("".join(answers))
     (folder / "ids.txt").write_text("".join(f"i{number}\n" for number in range(0, ITEMS, 3)))
     _save(folder, items)
 

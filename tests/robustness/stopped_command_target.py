@@ -54,6 +54,7 @@ COMMANDS = [
     "sweep hnsw items.tsv --queries queries.tsv --qrels qrels.txt --plot out.png",
     "compose a|b --let a=bm25 --let b=dense -o out",
     "compose a+b --let a=bm25 --let b=dense --learn items.tsv --clicks clicks.tsv -o out",
+    "runs fuse one=made.run two=made.run -o out",
     "split items.tsv --clicks clicks.tsv -o out --held-out 0.3 --cold 0",
     "inspect bm25",
     "check bm25 dense",
