@@ -399,7 +399,8 @@ class _Choice:
             said.append(f"{len(others)} more were equal to within noise, and not cheaper: {', '.join(others)}.")
         said += [f"{row.name} has {row.quality:.3f}: {row.verdict}." for row in rows[1:] if row.name != first.name]
         said.append(
-            f"From the split that chose to this one it lost {moved.mean:+.3f} ({moved.low:+.3f} to {moved.high:+.3f})."
+            f"From the searches that chose it to these its figure changed by {-moved.mean:+.3f} "
+            f"({-moved.high:+.3f} to {-moved.low:+.3f})."
         )
         if keep:
             said.append("Keep what you have: what was learned is not surely better.")
