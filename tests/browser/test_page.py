@@ -72,6 +72,7 @@ def test_search_answers_while_typing(visit, engine):
 
 def test_completion_by_keyboard(visit, engine):
     page = visit.open()
+    expect(page.locator("#query")).to_be_focused()
     page.keyboard.type("white l")
     options = page.locator("#completions [role=option]")
     wanted = engine.complete("white l", 6)
@@ -331,6 +332,7 @@ def focus_by_tab(page, label):
 
 def test_everything_can_be_reached_by_keyboard(visit, engine):
     page = visit.open()
+    expect(page.locator("#query")).to_be_focused()
     page.keyboard.type("green bench")
     page.keyboard.press("Enter")
     visit.expect_ids(engine.page("green bench", 10).ids)
