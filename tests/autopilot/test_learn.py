@@ -12,10 +12,14 @@ import vizsla
 from tests.autopilot.made_log import made_log
 from vizsla.artifacts.manifest import MANIFEST, Manifest
 from vizsla.autopilot import race as racing
+from vizsla.autopilot.delivery import Winner, as_stored, lock_of
+from vizsla.autopilot.fusing import SearchPlan
 from vizsla.autopilot.limits import Limits, SearchCost, seconds_of
 from vizsla.autopilot.log_summary import LogSummary
-from vizsla.autopilot.proposals import Candidate
+from vizsla.autopilot.proposals import Candidate, Workshop, own_encoder, proposed
+from vizsla.autopilot.trials import data_digest
 from vizsla.base.recipe import Recipe
+from vizsla.data.dataset import Dataset
 from vizsla.errors import InputError
 
 FEW = {
@@ -192,3 +196,26 @@ def test_the_summary_of_a_log(log):
     assert found.fields == ["sold"]
     assert found.repeated > 0.5
     assert round(found.days) == 200
+
+
+def test_replay_fits_its_own_encoder_again_and_holds_to_the_digest(tmp_path):
+    items = {f"i{n}": f"word{n} thing{n % 9} some{n % 5}" for n in range(220)}
+    data = Dataset.of(items, clicks=[("fig", "i3", 1.0)])
+    candidates = proposed(data)
+    winner = Winner.of(SearchPlan("vectors", ("vectors",)), candidates)
+    shop = Workshop(as_stored(data), winner.candidates, bindings=own_encoder(data, winner.candidates))
+    lock = lock_of(winner, data, winner.composed(shop), seed=0)
+    file = tmp_path / "lock.json"
+    file.write_text(json.dumps(lock))
+    assert vizsla.learn(data, replay=file)("word3").ids[0][0] == "i3"
+    file.write_text(json.dumps({**lock, "digest": "0" * 16}))
+    with pytest.raises(InputError, match="must give the digest of the lock"):
+        vizsla.learn(data, tmp_path / "shop", replay=file)
+    assert not (tmp_path / "shop").exists() and not (tmp_path / "shop.learn" / "report.json").exists()
+
+
+def test_data_that_differ_in_a_title_or_in_metadata_have_other_digests():
+    rows = [{"title": "red", "text": "fig"}, {"title": "", "text": "red fig"}]
+    rows += [{"title": "red", "text": "fig", "price": price} for price in (1, 2)]
+    digests = {data_digest(Dataset.of([{"id": "a", **row}])) for row in rows}
+    assert len(digests) == len(rows)

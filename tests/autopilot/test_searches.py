@@ -98,3 +98,13 @@ def test_the_newest_clicks_are_kept(dated):
     few = newest_clicks(dated, 100)
     assert len(few.events.times) == 100
     assert few.events.times.min() > np.sort(dated.events.times)[-102]
+
+
+def test_few_texts_make_wide_intervals():
+    one = searches_of(["a"] * 100, 2, [[0]] * 100)
+    gains = np.array([0.1] * 51 + [-0.1] * 49)
+    assert not one.interval(gains).significant and one.interval(gains).low < -1
+    three = searches_of(["a", "b", "c"], 2, [[0]] * 3)
+    found, values = three.interval(np.array([0.1, 0.2, 0.3])), np.array([0.1, 0.2, 0.3])
+    half = 4.302653 * values.std(ddof=1) / np.sqrt(3)  # Student's t with two degrees of freedom
+    assert found.low == pytest.approx(0.2 - half, abs=1e-5) and found.high == pytest.approx(0.2 + half, abs=1e-5)

@@ -46,7 +46,10 @@ def write_provenance(folder: Path, content: str, items: Any) -> None:
     items : Strings, optional
         The ids of the catalog, of an artifact that has one.
     """
-    catalog = {} if not isinstance(items, Strings) else {"count": len(items), "xxh64": digest(items.data)}
+    catalog = {}
+    if isinstance(items, Strings):
+        held = np.concatenate([np.asarray(items.data).view(np.uint8), np.asarray(items.offsets).view(np.uint8)])
+        catalog = {"count": len(items), "xxh64": digest(held)}
     made = provenance(artifact=content, items=catalog)
     with (folder / PROVENANCE).open("xb") as out:
         out.write(strict_json.dump(made))

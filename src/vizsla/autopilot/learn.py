@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from time import perf_counter
@@ -21,7 +22,7 @@ from vizsla.autopilot.learning_report import (
 )
 from vizsla.autopilot.limits import Limits, SearchCost, measured_cost, seconds_of
 from vizsla.autopilot.log_summary import LogSummary
-from vizsla.autopilot.proposals import BASELINE, Candidate, Workshop, proposed
+from vizsla.autopilot.proposals import BASELINE, Candidate, Workshop, own_encoder, proposed
 from vizsla.autopilot.race import Race, Watch, family_bests
 from vizsla.autopilot.rivals import Rival, rival_of
 from vizsla.autopilot.searches import LearningSplits, split_log
@@ -91,7 +92,8 @@ def learn(
     encoder : Encoder, optional
         A dense encoder to try; without one, latent semantic analysis of the items.
     against : Retriever, run or path, optional
-        What is used today: a retriever, an artifact, or a TREC run by query ids or texts. It wins if nothing is better.
+        What is used today: a retriever, an artifact, or a TREC run by query ids or texts. The report says to keep it if
+        nothing is surely better.
     artifact : bool
         Save an artifact in place of an engine.
     runners_up : bool
@@ -129,7 +131,11 @@ def learn(
     if replay is not None:
         lock = read_lock(replay)
         winner = locked_winner(lock, dataset)
-        return _delivered(winner, dataset, target, artifact, {}, bindings, threads, lock["seed"], None)
+        if encoder is None:
+            bindings = own_encoder(dataset, winner.candidates)
+        return _delivered(
+            winner, dataset, target, artifact, {}, bindings, threads, lock["seed"], None, expected=lock["digest"]
+        )
     if not dataset.clicks.nnz:
         winner, report = _unjudged(dataset, limits, bindings, seed, threads)
         return _delivered(winner, dataset, target, artifact, {}, bindings, threads, seed, report)
@@ -417,25 +423,41 @@ def _delivered(
     threads: int,
     seed: int,
     report: LearningReport | None,
+    *,
+    expected: str = "",
 ) -> Any:
     """Build the winner on all clicks, and put it where it was asked for, with its report and lock beside it."""
     workshop = Workshop(as_stored(dataset), winner.candidates, bindings=bindings, threads=threads)
     composed = winner.composed(workshop)
     lock = lock_of(winner, dataset, composed, seed=seed)
+    if expected and lock["digest"] != expected:
+        raise InputError(
+            f"`replay` must give the digest of the lock ({expected}). Got {lock['digest']}: give the same "
+            "`encoder`, and use the versions that the lock names."
+        )
     if report is not None:
         report.lock = lock
     made: Any = composed
     if target is not None:
+        _write_beside(target, lock, report)
         if artifact:
             composed.save(target)
         else:
-            made = as_engine(winner, dataset, target, others=others)
-        _write_beside(target, lock, report)
+            made = _stored_engine(winner, dataset, target, others)
     if made is composed:
         made = object.__new__(type(composed))
         made.__dict__.update(vars(composed))
     made.report = report
     return made
+
+
+def _stored_engine(winner: Winner, dataset: Dataset, target: Path, others: Mapping[str, Candidate]) -> Any:
+    """Return the engine; where it is not finished, nothing is left of it, so that the path is new the next time."""
+    try:
+        return as_engine(winner, dataset, target, others=others)
+    except BaseException:
+        shutil.rmtree(target, ignore_errors=True)
+        raise
 
 
 def _write_beside(target: Path, lock: dict[str, Any], report: LearningReport | None) -> None:

@@ -107,7 +107,7 @@ def _vectors(dataset: Dataset, encoder: Encoder | None, clicked: bool) -> list[C
     if encoder is None:
         if len(dataset.items) < LSA_DIMENSIONS:
             return []
-        encoder = LsaEncoder.fit((item.default_text() for item in dataset.items), dim=LSA_DIMENSIONS)
+        encoder = _lsa(dataset)
     found = [Candidate(VECTORS, "vectors", Recipe.of("dense", encoder=encoder))]
     if clicked:
         found.append(Candidate("vectors_clicks", "vectors", _adapted(VECTORS, "max"), True))
@@ -116,6 +116,16 @@ def _vectors(dataset: Dataset, encoder: Encoder | None, clicked: bool) -> list[C
         recipe = Recipe.of("dense", encoder=encoder, index="pq", bytes=size)
         found.append(Candidate(f"codes_{size}", "codes", recipe))
     return found
+
+
+def _lsa(dataset: Dataset) -> LsaEncoder:
+    return LsaEncoder.fit((item.default_text() for item in dataset.items), dim=LSA_DIMENSIONS)
+
+
+def own_encoder(dataset: Dataset, candidates: Mapping[str, Candidate]) -> dict[str, Encoder]:
+    """Return what candidates that need an encoder are bound to where none was given, fitted again to the items."""
+    needed = any("encoder" in candidate.recipe.settings for candidate in candidates.values())
+    return {"encoder": _lsa(dataset)} if needed and len(dataset.items) >= LSA_DIMENSIONS else {}
 
 
 class Workshop:

@@ -131,7 +131,8 @@ class Race:
             final = self._final(self._halved(names))
         except KeyboardInterrupt:
             self.stopped = "by Ctrl-C"
-            final = [trial for trial in self.tried if trial.searches == len(self.splits.choose)]
+            last = len(self.splits.choose), int(self.splits.learn.clicks.nnz)
+            final = [trial for trial in self.tried if (trial.searches, trial.clicks) == last]
         if not any(trial.name == BASELINE for trial in final):
             final.append(self.trial(BASELINE, self._last_round()))
         return final

@@ -39,6 +39,8 @@ class Difference95(NamedTuple):
         The difference.
     error : float
         Its standard error.
+    quantile : float
+        How many standard errors the 95 % confidence interval reaches: more where there are few observations.
 
     Examples
     --------
@@ -49,16 +51,17 @@ class Difference95(NamedTuple):
 
     mean: float
     error: float
+    quantile: float = 1.96
 
     @property
     def low(self) -> float:
         """The lower end of the 95 % confidence interval."""
-        return round(self.mean - 1.96 * self.error, 12)
+        return round(self.mean - self.quantile * self.error, 12)
 
     @property
     def high(self) -> float:
         """The upper end of the 95 % confidence interval."""
-        return round(self.mean + 1.96 * self.error, 12)
+        return round(self.mean + self.quantile * self.error, 12)
 
     @property
     def p(self) -> float:
@@ -142,7 +145,8 @@ class Searches(NamedTuple):
     def interval(self, values: Float64Array, kept: BoolArray | None = None) -> Difference95:
         """Return a mean with its standard error, over all searches or over some.
 
-        Searches of one text are no independent observations, so texts are the clusters of the variance.
+        Searches of one text are no independent observations, so texts are the clusters of the variance. With few of
+        them the interval is that of Student's t; one text alone says nothing about others.
         """
         weights = self.weights if kept is None else np.where(kept, self.weights, 0.0)
         total = weights.sum()
@@ -154,7 +158,12 @@ class Searches(NamedTuple):
         clusters = np.fromiter((number[text] for text in self.texts), np.int64, len(self))
         sums = np.bincount(clusters, weights * (values - mean))
         count = len(np.unique(clusters[weights > 0]))
-        return Difference95(mean, float(np.sqrt((sums**2).sum() * count / max(count - 1, 1))))
+        if count < 2:
+            return Difference95(mean, 1.0)
+        from scipy.special import stdtrit
+
+        error = np.sqrt((sums**2).sum() * count / (count - 1))
+        return Difference95(mean, float(error), float(stdtrit(count - 1, 0.975)))
 
 
 class LearningSplits(NamedTuple):

@@ -124,7 +124,7 @@ class TrialStore:
 
 
 def data_digest(dataset: Dataset) -> str:
-    """Return what tells a dataset from others: its ids, texts and clicks, with their times.
+    """Return what tells a dataset from others: its items with their metadata, and its clicks with their times.
 
     Examples
     --------
@@ -132,8 +132,9 @@ def data_digest(dataset: Dataset) -> str:
     >>> data_digest(one) == data_digest(Dataset.of({"f": "a fig"})), data_digest(one) == data_digest(other)
     (True, False)
     """
-    parts = [digest("\x00".join(f"{item.id}\x01{item.default_text()}" for item in dataset.items).encode())]
-    parts.append(digest("\x00".join(query.text for query in dataset.queries).encode()))
+    known = ([item.id, item.title, item.text, dict(item.metadata)] for item in dataset.items)
+    lines = (json.dumps(each, sort_keys=True, default=str) for each in (*known, *(one.text for one in dataset.queries)))
+    parts = [digest("\n".join(lines).encode())]
     clicks = dataset.clicks.sorted_indices()
     arrays = [clicks.indptr.astype(np.int64), clicks.indices.astype(np.int64), clicks.data.astype(np.float64)]
     if dataset.events is not None:

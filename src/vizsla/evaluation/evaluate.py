@@ -39,6 +39,7 @@ from vizsla.evaluation.report import (
 )
 from vizsla.evaluation.runs import System, check_answers, run_notes, run_of, system_name
 from vizsla.evaluation.significance import Interval, mean_interval
+from vizsla.io.trec import word
 
 
 @dataclass(frozen=True)
@@ -135,7 +136,7 @@ class Evaluation:
         if not by_rank:
             return write_text(self.run.to_trec(tag=tag), path)
         lines = [
-            f"{query} Q0 {item} {rank} {score:g} {tag}\n"
+            f"{word(query)} Q0 {word(item)} {rank} {score:g} {tag}\n"
             for query, row in ranked_run(self.run).items()
             for rank, (item, score) in enumerate(row.items(), 1)
         ]
