@@ -6,7 +6,7 @@ import vizsla
 from tests.serve.services import FRUIT, serving
 from vizsla.errors import InputError
 from vizsla.scale import ShardedEngine
-from vizsla.serve.run import sharded
+from vizsla.serve.run import serve, sharded
 
 
 @pytest.fixture
@@ -49,6 +49,15 @@ def test_what_needs_all_matches_is_refused(client):
     for more in ({"facets": ["price"]}, {"sort": ["price"]}, {"explain": True}, {"highlights": True}):
         answer = client.post("/v1/search", json={"query": "figs", **more})
         assert answer.status_code in (400, 422) and "A collection of shards" in answer.text
+    for query in ("figs -sweet", '"sweet figs"', "+figs"):  # read as plain words they would find other items
+        answer = client.post("/v1/search", json={"query": query})
+        assert answer.status_code in (400, 422) and "A collection of shards" in answer.text
+        assert client.post("/v1/search", json={"query": query, "syntax": "plain"}).status_code == 200
     answer = client.post("/v1/admin/snapshot", json={"name": "now"})
     assert answer.status_code in (400, 422) and "A collection of shards" in answer.text
     assert client.post("/v1/search", json={"query": "figs", "using": "other"}).status_code in (400, 422)
+
+
+def test_a_collection_has_one_process(client, tmp_path):
+    with pytest.raises(InputError, match="`workers` must be 1 with shards"):
+        serve(tmp_path / "shop", workers=2)

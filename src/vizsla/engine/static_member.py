@@ -92,11 +92,15 @@ class StaticMember:
             self._tail = self._grown(part, new)
             return
         known = [id for id in new if part.items.find(id) >= 0]
+        # Where all are replaced, the last one leaves when others are in: a retriever cannot be empty.
+        leaving = known[:-1] if len(known) == len(part.items) else known
         try:
-            if 0 < len(known) < len(part.items):
-                part = part.without_items(known)
+            part = part.without_items(leaving) if leaving else part
             fresh = {id: text for id, text in new.items() if part.items.find(id) < 0}
-            self._part = part.with_items(fresh) if fresh else part
+            part = part.with_items(fresh) if fresh else part
+            if len(leaving) < len(known) and len(part.items) > 1:
+                part = part.without_items(known[-1:]).with_items({known[-1]: new[known[-1]]})
+            self._part = part
         except InputError:  # a part of it takes none
             return
 

@@ -387,6 +387,11 @@ class ShardedEngine:
             rows.append(sorted(hits, key=lambda hit: (-hit[1], hit[2]))[:k])
         numbered = sorted({(number, id) for row in rows for id, _, number in row})
         places = {number: place for place, (number, _) in enumerate(numbered)}
+        if len(places) < len(numbered):
+            raise EngineError(
+                "Every item of a collection must have a number of its own. Got two with one: several processes wrote "
+                "at a time. Add its items to a new collection."
+            )
         items = np.array([places[number] for row in rows for _, _, number in row], np.int32)
         scores = np.array([score for row in rows for _, score, _ in row], np.float32)
         offsets = np.cumsum([0, *map(len, rows)]).astype(np.int64)

@@ -85,9 +85,11 @@ def serve(
             f"`host` must be the local machine's unless both tokens are set. Got {host}: set {READ_TOKEN} and "
             f"{WRITE_TOKEN}, or {READ_TOKEN}_FILE and {WRITE_TOKEN}_FILE."
         )
+    from vizsla.scale.sharded_engine import RECORD
+
+    if workers > 1 and (shards is not None or (as_path(path) / RECORD).is_file()):
+        raise InputError(f"`workers` must be 1 with shards: one process writes to a collection. Got {workers}.")
     if shards is not None:
-        if workers > 1:
-            raise InputError(f"`workers` must be 1 with `shards`: one process writes to a collection. Got {workers}.")
         path = sharded(path, shards)
     served = {"path": str(as_path(path)), "judged": _text(judged), "reranker": _text(reranker)}
     os.environ[SERVED] = json.dumps({**served, "settings": settings.limits()})

@@ -12,6 +12,7 @@ from vizsla.data.conditions import Condition
 from vizsla.errors import InputError
 from vizsla.scale.sharded_engine import ShardedEngine
 from vizsla.serve.backend import Backend, condition_of
+from vizsla.text.web_syntax import WEB, parse_web
 
 if TYPE_CHECKING:
     from vizsla.scorers.pair_models import PairModel
@@ -95,6 +96,8 @@ class ShardedBackend(Backend):
         wanted |= {"highlights": asked.highlights, "min_confidence": asked.min_confidence}
         if given := [name for name, value in wanted.items() if value]:
             raise _refused(f"`{given[0]}`")
+        if asked.syntax == WEB and not all(parse_web(text).is_plain for text in texts):
+            raise _refused('a required, excluded or quoted word (`syntax: "plain"` searches for it)')
         if asked.using and asked.using not in self._shards.members:
             raise InputError(f"`using` must be one of {', '.join(self._shards.members)}. Got {asked.using!r:.60}.")
         found = self._shards.search(
