@@ -7,10 +7,8 @@ import pytest
 
 from vizsla import Dataset, bm25
 from vizsla.errors import InputError
-from vizsla.evaluation import evaluate
 
 FRUIT = Dataset.of([{"id": "f", "text": "a fig", "kind": "tree"}], keep_texts=True)
-JUDGED = Dataset.of([{"id": "f", "text": "a fig"}], queries={"q": "fig"}, qrels={"q": {"f": 1}})
 CALLS = {
     "syntax": lambda: bm25(FRUIT)("fig", syntax=np.zeros((2, 3))),
     "syntax of explain": lambda: bm25(FRUIT).explain("fig", "f", syntax=np.zeros((2, 3))),
@@ -18,14 +16,11 @@ CALLS = {
     "highlight each": lambda: bm25(FRUIT).page("fig", highlight=[3]),
     "sort": lambda: bm25(FRUIT).page("fig", sort=np.array(3)),
     "facets": lambda: bm25(FRUIT).page("fig", facets=np.array(3)),
-    "latency_queries": lambda: evaluate(bm25(FRUIT), JUDGED, latency_queries=[1, 2]),
 }
 
 
 @pytest.mark.parametrize("name", CALLS)
 def test_an_option_of_another_type_is_refused(name):
-    if name == "latency_queries":
-        pytest.importorskip("ir_measures", reason="the extra eval is not installed")
     with pytest.raises(InputError):
         CALLS[name]()
 

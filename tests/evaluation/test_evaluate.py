@@ -10,6 +10,7 @@ from tests.support.table_retriever import TableRetriever
 from vizsla.data.dataset import Dataset
 from vizsla.errors import InputError
 from vizsla.evaluation import evaluate
+from vizsla.methods.bm25 import bm25
 from vizsla.scorers.text import FunctionScorer
 
 FRUIT = JudgedDict(
@@ -186,3 +187,9 @@ def test_threads_change_no_value():
     system = noisy_system(data, noise=1, seed=0)
     one, two = (evaluate(system, data, threads=threads).measures for threads in (1, 2))
     assert one == two
+
+
+def test_latency_queries_of_another_type_are_refused():
+    judged = Dataset.of([{"id": "f", "text": "a fig"}], queries={"q": "fig"}, qrels={"q": {"f": 1}})
+    with pytest.raises(InputError, match="latency_queries"):
+        evaluate(bm25(judged), judged, latency_queries=[1, 2])
