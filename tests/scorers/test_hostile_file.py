@@ -10,6 +10,7 @@ import pytest
 from vizsla.cli import main
 from vizsla.core.candidates import Candidates
 from vizsla.encoders import LsaEncoder
+from vizsla.encoders.cache import EmbeddingStore
 from vizsla.errors import FormatError
 from vizsla.scorers import LateParametric
 from vizsla.scorers.cache import ScoreStore
@@ -89,3 +90,31 @@ def test_a_file_that_loses_what_it_is_given_is_damaged(tmp_path, monkeypatch):
     monkeypatch.setattr(ScoreStore, "_numbers", lambda self, connection, texts: {})
     with pytest.raises(FormatError, match="not there any more"):
         scores.put("f", [("q", "fig")], np.ones(1, np.float32))
+
+
+def test_a_sound_row_of_another_key_than_was_asked_for_is_damage(tmp_path):
+    """A damaged page can give rows that do not match the condition: here a view that gives another key when read."""
+    texts, numbers = ["fig", "pear"], np.ones((2, 2), np.float32)
+    vectors = VectorStore(tmp_path / "vectors.db", "mine", 2, sparse=False)
+    vectors.put(texts, numbers)
+    kept = EmbeddingStore(tmp_path / "kept.db")
+    kept.put("mine", 0, texts, numbers)
+    scores = ScoreStore(tmp_path / "scores.db")
+    scores.put("mine", [("q", text) for text in texts], numbers[:, 0])
+    uses = {
+        vectors: ("vectors", "text", lambda: vectors.get(["fig"])),
+        kept: ("vectors", "text", lambda: kept.get("mine", 0, 2, ["fig"])),
+        scores: ("scores", "item", lambda: scores.get("mine", [("q", "fig")])),
+    }
+    for store, (table, key, use) in uses.items():
+        with store._file.reading() as connection:
+            names = [row[1] for row in connection.execute(f"PRAGMA table_info({table})")]
+            columns = ", ".join(f"b.{name}" for name in names if name != key)
+            either = f"CASE random() % 2 WHEN 0 THEN a.{key} ELSE b.{key} END AS {key}"
+            connection.execute(
+                f"CREATE TEMP VIEW {table} AS SELECT {either}, {columns} FROM main.{table} a, main.{table} b"
+            )
+        for _ in range(40):
+            with pytest.raises(FormatError, match="not a sound"):
+                while True:  # whether a row is found at all is drawn, too
+                    use()

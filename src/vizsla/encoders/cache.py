@@ -88,6 +88,8 @@ class EmbeddingStore:
                 places = ", ".join("?" * len(some))
                 sql = "SELECT id, text, numbers, seal FROM vectors WHERE encoder = ? AND side = ? AND text IN "
                 for number, key, stored, seal in connection.execute(f"{sql}({places})", (encoder, side, *some)):
+                    if key not in wanted:  # where a page is damaged, SQLite gives rows that do not match
+                        raise self._file.damaged("a row has another key than was asked for")
                     found[wanted[key]] = self._checked(encoder, side, key, stored, seal, dim)
                     numbers.append(number)
         if self.max_bytes is not None and numbers:

@@ -76,6 +76,8 @@ class ScoreStore:
             scorer, rows = numbers.get(fingerprint), _rows(pairs, numbers)
             for query, places in rows.items() if scorer is not None else ():
                 for item, bits, seal in _selected(connection, (scorer, query), places):
+                    if item not in places:  # where a page is damaged, SQLite gives rows that do not match
+                        raise self._file.damaged("a row has another key than was asked for")
                     if seal != _seal(scorer, query, item, bits):
                         raise self._file.damaged("a score does not fit its checksum")
                     scores.view(np.int32)[places[item]] = bits

@@ -114,6 +114,8 @@ class VectorStore:
                 marks = ", ".join("?" * len(some))
                 sql = f"SELECT text, columns, numbers, seal FROM vectors WHERE encoder = ? AND text IN ({marks})"
                 for key, columns, numbers, seal in connection.execute(sql, (self._encoder, *some)):
+                    if key not in wanted:  # where a page is damaged, SQLite gives rows that do not match
+                        raise self._file.damaged("a row has another key than was asked for")
                     found[wanted[key]] = self._checked(key, columns, numbers, seal)
         return found
 
