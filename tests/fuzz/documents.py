@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -41,6 +42,11 @@ def _places(value: Any, path: tuple) -> Any:
 
 def _value(old: Any, random: np.random.Generator) -> Any:
     if isinstance(old, int | float) and not isinstance(old, bool) and random.random() < 0.5:
-        near = [old + 1, old - 1, old * 2, old // 2, -old, float(old), int(old), old * 1000]
-        return near[int(random.integers(len(near)))]
+        near = [old + 1, old - 1, old * 2, old // 2, -old, float, int, old * 1000]
+        chosen = near[int(random.integers(len(near)))]
+        if not isinstance(chosen, type):
+            return chosen
+        with suppress(OverflowError, ValueError):  # an earlier step may have made it infinite, or longer than a float
+            return chosen(old)
+        return old
     return VALUES[int(random.integers(len(VALUES)))]
