@@ -22,6 +22,7 @@ def words_in(text: str, spans: list[tuple[int, int]], start: int, end: int) -> s
 @example("fig " + "x " * 40 + "fig oil", "fig oil", 8)
 @example("fig oil", "fig oil", 5)
 @example("sunshine fig", "sunshine fig", 10)
+@example("fig tree oil and and and and fig fig fig fig fig", "fig tree oil", 16)
 def test_a_snippet_shows_what_it_says_and_as_much_as_can_be_shown(text, query, chars):
     spans = TermHighlighter(AnyLanguage("english"), query)(text)
     shown, start, inside = snippet_of(text, spans, chars)
