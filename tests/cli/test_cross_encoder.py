@@ -47,6 +47,19 @@ def test_train_then_export_then_score(trained, capsys):
         assert len(CrossEncoder(items, trained / folder).model.scores(["fig"], ["fig tree"])) == 1
 
 
+def test_refused_int8_leaves_float32_and_exit_code_1(trained, tmp_path, capsys):
+    pytest.importorskip("onnxruntime", reason="the extra onnx is not installed")
+    checked = ["--int8", "--data", str(trained / "data"), "--max-loss", "-1", "--split", "train"]
+    told = ["export", "onnx", str(trained / "model"), "--cross-encoder", "-o", str(tmp_path / "out"), *checked]
+    assert main(told) == 1
+    printed = capsys.readouterr().out
+    assert "int8 refused" in printed and "float32, since int8 was refused" in printed
+    pairs = ["fig", "pear"], ["fig tree", "a car"]
+    full = CrossEncoder({"a": "fig"}, trained / "model").model.scores(*pairs)
+    assert CrossEncoder({"a": "fig"}, tmp_path / "out").model.scores(*pairs) == pytest.approx(full, abs=1e-5)
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
 def test_prompts_are_refused(trained, capsys):
     told = ["export", "onnx", str(trained / "model"), "--cross-encoder", "-o", str(trained / "no")]
     assert main([*told, "--query-prompt", "q: "]) not in (0, None)

@@ -16,7 +16,7 @@ from vizsla.learning.data import Positives
 from vizsla.learning.distillation import Teacher
 from vizsla.methods.dense import dense
 from vizsla.methods.jpq.settings import JpqSettings
-from vizsla.methods.jpq.trainer import JpqTraining
+from vizsla.methods.jpq.trainer import JpqTraining, clicked_gradients
 
 torch = pytest.importorskip("torch", reason="the extra neural is not installed")
 
@@ -58,10 +58,10 @@ def teacher():
     return Teacher(found, Queries([f"q{number}" for number in range(len(CLICKS))]), depth=SETTINGS["depth"])
 
 
-def relevant():
-    offsets = np.concatenate([[0], np.cumsum([len(clicked) for clicked in CLICKS])])
-    items = np.array([item for clicked in CLICKS for item in clicked], np.int32)
-    return Positives.of(offsets, items, np.array([weight for clicked in CLICKS for weight in clicked.values()]))
+def relevant(clicks=CLICKS):
+    offsets = np.concatenate([[0], np.cumsum([len(clicked) for clicked in clicks])])
+    items = np.array([item for clicked in clicks for item in clicked], np.int32)
+    return Positives.of(offsets, items, np.array([weight for clicked in clicks for weight in clicked.values()]))
 
 
 @pytest.mark.parametrize(
@@ -103,3 +103,34 @@ def test_three_steps_are_the_twins(changes, marked):
             assert clear.any() or np.array_equal(values, moved.start)
             if not clear.any():
                 assert np.array_equal(moved.parameters, moved.start)
+
+
+@pytest.mark.parametrize("click_loss_weight", [0.3, 1.0])
+def test_recoding_sees_the_first_and_the_second_derivative_of_the_loss(click_loss_weight):
+    """With one click per query both parts of the loss are softmaxes, whose curvatures torch can derive."""
+    once = [{3: 1.0}, {5: 1.0}, {9: 1.0}, {20: 1.0}, {7: 1.0}, {40: 1.0}]
+    changes = {"click_loss_weight": click_loss_weight, "synthetic_queries": 0.0, "reassignments": 1}
+    settings = JpqSettings(**{**SETTINGS, **changes})
+    items, rows = vectors()
+    training = JpqTraining(index(), rows, settings, relevant=relevant(once), teacher=teacher(), vectors=items)
+    twin = JpqTwin(torch, index(), rows, once, items, settings)
+    seen, clicked = clicked_gradients(training), [item for each in once for item in each]
+    found = np.zeros((2, len(once), ITEMS))
+    np.add.at(found[0], (seen.queries, seen.items), seen.slopes)
+    np.add.at(found[1], (seen.queries, seen.items), seen.curvatures)
+    assert np.flatnonzero(found[1].any(axis=0)).tolist() == sorted(clicked), "of clicked items alone"
+    scores = twin._scores(twin._tensors(), twin.rows).detach()
+    for query, each in enumerate(once):
+        order = np.argsort(-scores[query].numpy(), kind="stable").tolist()
+        negatives = [item for item in order if item not in each][: settings.negatives]
+
+        def loss(given, query=query, each=each, negatives=negatives):
+            given = given * settings.sharpness / twin.spread
+            total = click_loss_weight * twin._click_loss(given, each, negatives)
+            return total + (1 - click_loss_weight) * twin._divergence(query, given, each, negatives)
+
+        slopes = torch.autograd.functional.jacobian(loss, scores[query]).numpy()
+        curvatures = torch.diagonal(torch.autograd.functional.hessian(loss, scores[query])).numpy()
+        assert np.allclose(found[0, query, clicked], slopes[clicked], rtol=1e-3, atol=1e-6)
+        assert np.allclose(found[1, query, clicked], curvatures[clicked], rtol=1e-3, atol=1e-6)
+        assert (curvatures[clicked] > 1e-3).any()

@@ -131,3 +131,22 @@ def test_rates_fall_after_they_rose():
         training.step(np.array([0, 3, 5]))
         twin.step([pairs[click] for click in (0, 3, 5)], factor=factor)
     same_weights(training, twin)
+
+
+def test_every_step_drops_other_activations_which_the_seed_and_its_number_fix():
+    training_data, _ = problem(None)
+    still = {"rate": 0.0, "head_rate": 0.0, "bias_rate": 0.0, "negatives": 99, "retrieved": 0}
+
+    def losses(dropout, seed, first=0):
+        settings = SidrSettings(**{**SETTINGS, **still, "dropout": dropout, "seed": seed})
+        model = VocabularyModel(model_folder(), seed=seed, dropout=dropout, item_scale=SCALE)
+        training = SidrTraining(model, training_data, settings)
+        training.steps_done = first
+        return [training.step(np.array([0, 3, 5])) for _ in range(4 - first)]
+
+    assert np.ptp(losses(0.0, 0)) < 1e-4, "nothing else differs from step to step"
+    for seed in (0, 5):
+        drawn = losses(0.4, seed)
+        assert len({round(loss, 3) for loss in drawn}) == 4
+        assert losses(0.4, seed, first=2) == pytest.approx(drawn[2:], rel=1e-6), "as after a break"
+    assert losses(0.4, 0)[0] != pytest.approx(losses(0.4, 5)[0], rel=1e-3)
