@@ -187,7 +187,7 @@ class BombTarget:
                 stream.write(b"x")
         if file.name != "manifest.json" and random.random() < 0.8:
             manifest = read_manifest(file.parent)
-            manifest["files"][file.name]["bytes"] = file.stat().st_size
+            manifest["files"].setdefault(file.name, {})["bytes"] = file.stat().st_size  # provenance.json is not listed
             write_manifest(file.parent, manifest)
             self._signed(root)
         return f"{file.relative_to(root)} of {size} bytes"
