@@ -21,6 +21,7 @@ from vizsla.autopilot.trials import data_digest
 from vizsla.base.recipe import Recipe
 from vizsla.data.dataset import Dataset
 from vizsla.errors import InputError
+from vizsla.scale import connect
 
 FEW = {
     "bm25": Candidate("bm25", "words", Recipe.of("bm25")),
@@ -219,3 +220,15 @@ def test_data_that_differ_in_a_title_or_in_metadata_have_other_digests():
     rows += [{"title": "red", "text": "fig", "price": price} for price in (1, 2)]
     digests = {data_digest(Dataset.of([{"id": "a", **row}])) for row in rows}
     assert len(digests) == len(rows)
+
+
+@pytest.mark.parametrize("processes", [False, True])
+def test_trials_on_workers_choose_the_same(log, learned, few, processes):
+    with connect(workers=2, processes=processes) as on:
+        found = vizsla.learn(log, time="60s", on=on)
+    here = learned[0].report
+    assert found.report.winner == here.winner and found.report.members == here.members
+    there = {(one["name"], one["clicks"], one["searches"]): one["quality"] for one in found.report.trials}
+    assert there == {(one["name"], one["clicks"], one["searches"]): one["quality"] for one in here.trials}
+    with pytest.raises(InputError, match="`on` must be a Placement"):
+        vizsla.learn(log, on="auto")

@@ -7,6 +7,7 @@ import vizsla
 from tests.methods.xrlinear.toy import toy
 from vizsla.base.encoder import FunctionEncoder
 from vizsla.base.recipe import Recipe
+from vizsla.encoders.lsa import LsaEncoder
 from vizsla.encoders.resumable import resumable_encode
 from vizsla.encoders.vectors import Vectors
 from vizsla.errors import InputError
@@ -97,6 +98,31 @@ def test_shards_answer_as_the_whole(tmp_path, analyzer):
         with pytest.raises(InputError, match="must score items one by one"):
             build_shards(dataset, Recipe.of("tfidf"), 3, tmp_path / "other", on=on)
     for query in ("text 3", "of 5 12", "text 11 of 4"):
+        assert parts(query, k=20) == whole(query, k=20) == again(query, k=20)
+
+
+LSA_TEXTS = {f"i{number}": f"fig tree {number % 7} pear {number % 5} plum {number % 11}" for number in range(200)}
+
+
+@pytest.mark.parametrize("name", ["flat", "pq", "tfidf", "tokens", "learned"])
+def test_shards_of_what_was_trained_answer_as_the_whole(tmp_path, name):
+    words = LsaEncoder.fit(LSA_TEXTS.values(), dim=8)
+    whole = {
+        "flat": lambda: vizsla.dense(LSA_TEXTS, words, storage="float32"),
+        "pq": lambda: vizsla.dense(LSA_TEXTS, words, index="pq", bytes=4),
+        "tfidf": lambda: vizsla.tfidf(LSA_TEXTS, entries=9),
+        "tokens": lambda: vizsla.tokens(LSA_TEXTS),
+        "learned": lambda: vizsla.tokens(LSA_TEXTS, [("sweet", "i3"), ("old", "i7")], epochs=2),
+    }[name]()
+    dataset = vizsla.Dataset.of(LSA_TEXTS)
+    with connect(workers=2) as on:
+        parts = build_shards(dataset, whole, 3, tmp_path / "shards", on=on)
+        again = build_shards(dataset, whole, 3, tmp_path / "shards", on=on)
+        with pytest.raises(InputError, match="shards of other items or another recipe were begun"):
+            build_shards(dataset, whole, 2, tmp_path / "shards", on=on)
+        with pytest.raises(InputError, match="must be a recipe, or a trained retriever"):
+            build_shards(dataset, vizsla.bm25(LSA_TEXTS), 2, tmp_path / "other", on=on)
+    for query in ("fig 3 plum", "sweet", "old pear 4", "tree 5"):
         assert parts(query, k=20) == whole(query, k=20) == again(query, k=20)
 
 

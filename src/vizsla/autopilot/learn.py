@@ -29,6 +29,7 @@ from vizsla.autopilot.searches import LearningSplits, split_log
 from vizsla.autopilot.trials import LearningTrial, TrialStore, data_digest
 from vizsla.autopilot.without_clicks import SAID, pseudo_queries, pseudo_searches, unjudged_plans
 from vizsla.base.encoder import Encoder
+from vizsla.base.placement import Placement
 from vizsla.base.recipe import Recipe
 from vizsla.core.validation import as_path, check_type, validate_args
 from vizsla.data.dataset import Dataset
@@ -70,6 +71,7 @@ def learn(
     seed: int = 0,
     threads: int = 1,
     watch: Watch | None = None,
+    on: Placement | None = None,
 ) -> Any:
     """Find the best search for these items and clicks, within limits, and say how good it is.
 
@@ -106,6 +108,8 @@ def learn(
         How many to use.
     watch : callable, optional
         Is told of every trial.
+    on : Placement, optional
+        Where trials are made, several at a time. Milliseconds are then those of machines that do other work, too.
 
     Returns
     -------
@@ -122,6 +126,8 @@ def learn(
     """
     start, limits, seconds = perf_counter(), Limits.parse(limit), seconds_of(time)
     check_type("dataset", dataset, Dataset, "a Dataset")
+    if on is not None:
+        check_type("on", on, Placement, "a Placement")
     target = None if path is None else as_path(path)
     if target is not None and target.exists():
         raise InputError(f"`path` must be new. Got {target}, which is there: choose another.")
@@ -142,7 +148,7 @@ def learn(
     work = None if target is None else _work_folder(target)
     found = choose_search(
         dataset, split_log(dataset, seed=seed), rival_of(against, dataset), limits=limits, seconds=seconds, work=work,
-        bindings=bindings, seed=seed, threads=threads, watch=watch,
+        bindings=bindings, seed=seed, threads=threads, watch=watch, on=on,
     )  # fmt: skip
     report = found.report
     report.seconds = perf_counter() - start
@@ -162,6 +168,7 @@ def choose_search(
     seed: int = 0,
     threads: int = 1,
     watch: Watch | None = None,
+    on: Placement | None = None,
 ) -> ChosenSearch:
     """Choose a search by a log, and report on it; what `learn` does before it builds the winner on everything.
 
@@ -181,7 +188,7 @@ def choose_search(
         The folder where trials are kept.
     bindings : mapping, optional
         Live objects by name: "encoder".
-    seed, threads, watch
+    seed, threads, watch, on
         As for `learn`.
     """
     given = dict(bindings or {})
@@ -189,7 +196,7 @@ def choose_search(
     with TrialStore(None if work is None else work / "trials.sqlite") as store:
         race = Race(
             candidates, splits, limits=limits, store=store, seconds=seconds, digest_of_data=data_digest(dataset),
-            bindings=given, seed=seed, threads=threads, watch=watch,
+            bindings=given, seed=seed, threads=threads, watch=watch, on=on,
         )  # fmt: skip
         return _Choice(dataset, race, limits, rival, seed, threads).made()
 

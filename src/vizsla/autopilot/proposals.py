@@ -167,6 +167,10 @@ class Workshop:
                 )
         return self._built[name]
 
+    def emptied(self) -> Workshop:
+        """Return a workshop of the same that has built nothing yet, to travel to a worker."""
+        return Workshop(self.dataset, self.candidates, bindings=self._bindings, threads=self._threads)
+
     def __contains__(self, name: str) -> bool:
         return name in self._built
 

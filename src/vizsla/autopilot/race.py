@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
 from time import perf_counter
 from typing import Any, NamedTuple
 
@@ -15,6 +16,7 @@ from vizsla.autopilot.limits import Limits, measured_cost
 from vizsla.autopilot.proposals import BASELINE, Candidate, Workshop
 from vizsla.autopilot.searches import LearningSplits, Searches, newest_clicks
 from vizsla.autopilot.trials import LearningTrial, TrialStore
+from vizsla.base.placement import Placement
 from vizsla.base.recipe import Recipe
 from vizsla.base.retriever import Retriever
 from vizsla.data.dataset import Dataset
@@ -68,6 +70,52 @@ class Round(NamedTuple):
     clicks: int
 
 
+class TrialWork(NamedTuple):
+    """What the trials of a round share; it travels to a machine once.
+
+    Attributes
+    ----------
+    workshop : Workshop
+        What builds candidates, none of which is built yet where it travels.
+    searches : Searches
+        What they are measured on.
+    limits : Limits
+        What a search may cost.
+    clicks : int
+        How many are learned from.
+    seed, threads : int
+        As for `learn`.
+    """
+
+    workshop: Workshop
+    searches: Searches
+    limits: Limits
+    clicks: int
+    seed: int
+    threads: int
+
+
+def tried(name: str, work: TrialWork) -> LearningTrial:
+    """Build a candidate and measure it."""
+    start, searches = perf_counter(), work.searches
+    built = work.workshop.built(name)
+    found = searches.answers(built, threads=work.threads)
+    seconds = perf_counter() - start
+    values = searches.measure(found)
+    calls = found.stats.model_calls / max(len(found), 1)
+    cost = measured_cost(built, searches.texts, calls=calls, seed=work.seed)
+    recipe, refused = work.workshop.settled(name), work.limits.exceeded(cost)
+    family, quality = work.workshop.candidates[name].family, searches.quality(values)
+    return LearningTrial(
+        name, family, recipe, work.clicks, len(searches), quality, seconds, cost, refused, values
+    )  # fmt: skip
+
+
+def tried_elsewhere(name: str, work: TrialWork) -> LearningTrial:
+    """Do the same on a worker, with candidates that only this trial builds."""
+    return tried(name, work._replace(workshop=work.workshop.emptied()))
+
+
 class Race:
     """Runs trials within a time, and remembers them.
 
@@ -91,6 +139,8 @@ class Race:
         As for `learn`.
     watch : callable, optional
         Is told of every trial.
+    on : Placement, optional
+        Where trials are made, several at a time.
     """
 
     def __init__(
@@ -106,7 +156,9 @@ class Race:
         seed: int = 0,
         threads: int = 1,
         watch: Watch | None = None,
+        on: Placement | None = None,
     ):
+        self._on, self._given = on, dict(candidates)
         self.candidates, self.splits, self.limits = dict(candidates), splits, limits
         self._store, self._data, self.bindings = store, digest_of_data, dict(bindings or {})
         self._seed, self._threads, self._watch = seed, threads, watch
@@ -161,10 +213,11 @@ class Race:
 
     def _ranked(self, family: list[str], round: Round) -> list[str]:
         trials: list[LearningTrial] = []
-        for name in family:
-            if trials and self._is_late(0.5):
-                break
-            trials.append(self.trial(name, round))
+        with closing(self._trials(family, round)) as made:
+            for _ in family:
+                if trials and self._is_late(0.5):
+                    break
+                trials.append(next(made))
         allowed = [trial for trial in trials if not trial.refused] or trials
         return [trial.name for trial in sorted(allowed, key=lambda trial: -trial.quality)]
 
@@ -173,12 +226,31 @@ class Race:
         round, final = self._last_round(), list[LearningTrial]()
         known = {trial.name: trial.seconds for trial in self.tried}
         ordered = sorted(names, key=lambda name: (name != BASELINE, known.get(name, 0.0)))
-        for name in ordered:
-            if final and self._is_late(1 / (1 + RESERVED)):
-                self.stopped = self.stopped or "because the time was up"
-                break
-            final.append(self.trial(name, round))
+        with closing(self._trials(ordered, round)) as made:
+            for _ in ordered:
+                if final and self._is_late(1 / (1 + RESERVED)):
+                    self.stopped = self.stopped or "because the time was up"
+                    break
+                final.append(next(made))
         return final
+
+    def _trials(self, names: list[str], round: Round) -> Iterator[LearningTrial]:
+        """Yield the trial of each candidate; workers make several at a time, and those that are known are read."""
+        if self._on is None:
+            yield from (self.trial(name, round) for name in names)
+            return
+        missing = [name for name in names if self._stored(name, round) is None]
+        common = self._work(round)._replace(workshop=round.workshop.emptied())
+        made = self._on.map(tried_elsewhere, missing, common=common, what="trying")
+        for name in names:
+            if name not in missing:
+                yield self.trial(name, round)
+                continue
+            trial = next(made)
+            self._store.put(self._key(name, round), trial)
+            self._settle(trial, round)
+            self._note(trial, False)
+            yield trial
 
     def _is_late(self, share: float) -> bool:
         """Whether what is left of the time has to be kept for later."""
@@ -187,28 +259,28 @@ class Race:
 
     def trial(self, name: str, round: Round) -> LearningTrial:
         """Measure a candidate, or read what it was worth from an earlier run."""
-        candidate, searches = self.candidates[name], round.searches
-        key = self._key(candidate, round)
-        known = self._store.find(key)
-        if known is not None and len(known.values) == len(searches):
-            self.candidates[name] = candidate._replace(recipe=self._with_objects(candidate, known))
+        known = self._stored(name, round)
+        if known is not None:
+            self._settle(known, round)
             self._note(known, True)
             return known
-        start = perf_counter()
-        built = round.workshop.built(name)
-        found = searches.answers(built, threads=self._threads)
-        seconds = perf_counter() - start
-        values = searches.measure(found)
-        calls = found.stats.model_calls / max(len(found), 1)
-        cost = measured_cost(built, searches.texts, calls=calls, seed=self._seed)
-        recipe, refused = round.workshop.settled(name), self.limits.exceeded(cost)
-        quality = searches.quality(values)
-        made = LearningTrial(
-            name, candidate.family, recipe, round.clicks, len(searches), quality, seconds, cost, refused, values
-        )
-        self._store.put(key, made)
+        made = tried(name, self._work(round))
+        self._store.put(self._key(name, round), made)
         self._note(made, False)
         return made
+
+    def _work(self, round: Round) -> TrialWork:
+        return TrialWork(round.workshop, round.searches, self.limits, round.clicks, self._seed, self._threads)
+
+    def _stored(self, name: str, round: Round) -> LearningTrial | None:
+        known = self._store.find(self._key(name, round))
+        return known if known is not None and len(known.values) == len(round.searches) else None
+
+    def _settle(self, trial: LearningTrial, round: Round) -> None:
+        """Let a candidate that was built elsewhere on everything be built here with the settings that it chose."""
+        if round.searches is self.splits.choose:
+            candidate = self.candidates[trial.name]
+            self.candidates[trial.name] = candidate._replace(recipe=self._with_objects(candidate, trial))
 
     def _with_objects(self, candidate: Candidate, known: LearningTrial) -> Recipe:
         given = candidate.recipe
@@ -229,8 +301,9 @@ class Race:
             best = max(alike or [trial], key=lambda each: each.quality)
             self._watch(Progress(trial, best, self.left, known))
 
-    def _key(self, candidate: Candidate, round: Round) -> str:
-        bases = [self.candidates[base].recipe.to_dict() for base in candidate.bases]
+    def _key(self, name: str, round: Round) -> str:
+        candidate = self._given[name]
+        bases = [self._given[base].recipe.to_dict() for base in candidate.bases]
         parts = [__version__, self._data, self._seed, candidate.name, candidate.recipe.to_dict(), bases,
                  round.clicks, len(round.searches), str(self.limits)]  # fmt: skip
         return digest(json.dumps(parts, sort_keys=True).encode())
