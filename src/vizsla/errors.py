@@ -96,6 +96,10 @@ class WorkerLostError(VizslaError):
     """A worker has ended before its answer came; what it had acknowledged is on its disk."""
 
 
+class ShardLostError(VizslaError):
+    """A shard's folder is not there; other shards may have stored their part of a write, which may be repeated."""
+
+
 class MissingExtraError(VizslaError, ImportError):
     """A feature needs a package that is not installed; the message gives the command that installs it."""
 

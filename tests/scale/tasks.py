@@ -62,3 +62,9 @@ class Counter:
     def nap(self, seconds):
         time.sleep(seconds)
         return seconds
+
+
+def naps_or_refuses(seconds):
+    if not seconds:
+        refuses(0)
+    time.sleep(seconds)

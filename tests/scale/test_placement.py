@@ -1,5 +1,7 @@
 """Threads and processes of this machine as workers."""
 
+import time
+
 import numpy as np
 import pytest
 
@@ -54,6 +56,15 @@ def test_a_task_that_takes_far_longer_than_others_is_started_again(monkeypatch):
     with connect(workers=2) as on:
         assert list(on.map(tasks.slowest_first, [3, 2, 1, 0])) == [3, 2, 1, 0]
         assert on.repeated > 0
+
+
+@pytest.mark.parametrize("processes", [False, True])
+def test_what_is_given_up_does_not_keep_its_caller(processes):
+    with connect(workers=2, processes=processes) as on:
+        began = time.monotonic()
+        with pytest.raises(ValueError, match="no 0"):
+            list(on.map(tasks.naps_or_refuses, [0, *[6] * 5]))
+        assert time.monotonic() - began < 5, "tasks that still run are not waited for"
 
 
 def test_residents_answer_in_their_own_thread(tmp_path):

@@ -26,6 +26,8 @@ from vizsla.errors import InputError, check_choice
 T = TypeVar("T")
 
 KEYS = ("id", "text", "title", "metadata")
+FieldFacts = dict[str, tuple[str, str]]
+"""The kind of fields, and how their texts are read."""
 
 
 class ItemRow(NamedTuple):
@@ -97,6 +99,10 @@ class Changes:
         """
         rows, given = rows_of(items), list(numbers)
         self._steps.append(lambda connection: insert_rows(connection, rows, replace=True, numbers=given))
+
+    def settle_fields(self, fields: FieldFacts) -> None:
+        """Store what was decided of fields elsewhere, as by the values of all shards."""
+        self._steps.append(lambda connection: store_fields(connection, fields) or 0)
 
     def update_metadata(self, changes: Mapping[str, Mapping[str, Any]]) -> None:
         """Change fields of items by id; None removes a field. Texts and what was made of them stay as they are."""
@@ -320,19 +326,37 @@ def _put_metadata(connection: sqlite3.Connection, rows: dict[int, dict[str, Any]
 
 def _settle_fields(connection: sqlite3.Connection, rows: list[dict[str, Any]]) -> None:
     """Decide, for each field that is new, what kind it is: by its first values, once and for every process."""
-    known = {name: (kind, style) for name, kind, style in connection.execute("SELECT name, kind, style FROM fields")}
+    store_fields(connection, new_fields(known_fields(connection), rows))
+
+
+def known_fields(connection: sqlite3.Connection) -> FieldFacts:
+    """Return the kind of each field, and how its texts are read."""
+    return {name: (kind, style) for name, kind, style in connection.execute("SELECT name, kind, style FROM fields")}
+
+
+def new_fields(known: FieldFacts, rows: list[dict[str, Any]]) -> FieldFacts:
+    """Return what is decided of fields by these values of theirs, which are the first."""
     named = dict.fromkeys(name for fields in rows for name in fields)
     # The first numbers of a declared field decide how its texts are read.
     new = [name for name in named if name not in known or known[name] == (NUMBER, "[]")]
+    found = {}
     for name in new:
         values = [restored(fields[name]) for fields in rows if name in fields]
         kind = known[name][0] if name in known else None
         column = column_of(values, np.arange(len(values), dtype=np.int32), kind)
         style = json.dumps(list(column.style) if isinstance(column, NumberColumn) else [])
-        if name in known:
+        found[name] = column.kind, style
+    return found
+
+
+def store_fields(connection: sqlite3.Connection, fields: FieldFacts) -> None:
+    """Store what was decided of fields; what is known of them stays."""
+    known = known_fields(connection)
+    for name, (kind, style) in fields.items():
+        if name not in known:
+            connection.execute("INSERT INTO fields VALUES (?, ?, 0, ?)", (name, kind, style))
+        elif known[name] == (NUMBER, "[]") and known[name] != (kind, style):
             connection.execute("UPDATE fields SET style = ? WHERE name = ?", (style, name))
-        else:
-            connection.execute("INSERT INTO fields VALUES (?, ?, 0, ?)", (name, column.kind, style))
 
 
 def _update(connection: sqlite3.Connection, known: dict[str, dict[str, Any]], gone: dict[str, list[str]]) -> int:

@@ -101,6 +101,7 @@ class _Job:
         self._workers, self._function, self._common, self._memory_mb = workers, function, common, memory_mb
         self._processes = processes
         self._pool = self._made()
+        self._given: list[Future[Any]] = []
 
     def _made(self) -> Executor:
         if not self._processes:
@@ -110,6 +111,11 @@ class _Job:
         return ProcessPoolExecutor(self._workers, mp_context=context, initializer=_begin_process, initargs=given)
 
     def submit(self, task: Any) -> Future[Any]:
+        future = self._submitted(task)
+        self._given = [*(each for each in self._given if not each.done()), future]
+        return future
+
+    def _submitted(self, task: Any) -> Future[Any]:
         if not self._processes:
             return self._pool.submit(call, self._function, task, self._common)
         try:
@@ -125,7 +131,12 @@ class _Job:
             self._pool = self._made()
 
     def end(self) -> None:
-        self._pool.shutdown(wait=True, cancel_futures=True)
+        """End the workers. Of tasks that were given up, processes are ended, and threads end when these are done."""
+        processes = list((getattr(self._pool, "_processes", None) or {}).values())
+        running = [each for each in self._given if not each.done()]
+        self._pool.shutdown(wait=not running, cancel_futures=True)
+        for process in processes if running else ():
+            process.kill()
 
 
 _GIVEN: list[Any] = []

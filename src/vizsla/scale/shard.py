@@ -15,18 +15,24 @@ import numpy as np
 from vizsla.base.queries import Queries
 from vizsla.base.retriever import Retriever
 from vizsla.core.catalog import Item
+from vizsla.core.explanation import Explanation
 from vizsla.data.conditions import Condition
 from vizsla.engine import administration
+from vizsla.engine.catalog import NAME
+from vizsla.engine.changes import FieldFacts, known_fields
 from vizsla.engine.engine import Engine
 from vizsla.engine.follower import Layout
 from vizsla.engine.lexical_member import Bm25Member, Bm25View
 from vizsla.engine.live_words import LiveCounts
 from vizsla.engine.member import SlotRetriever
 from vizsla.engine.word_segments import SegmentLists
+from vizsla.errors import ShardLostError
 from vizsla.typing import Float64Array, Int32Array, Int64Array, Uint64Array
 
 PINNED = 8
 """Moments of a shard that are kept, so that a search can ask all shards about the moment whose words were counted."""
+FEW = 3
+"""So many ids show whether folders are in the order in which ids were routed."""
 NOWHERE = 2**64 - 1
 """The order of a list that no item is in."""
 PLACE_BITS = 32
@@ -136,8 +142,35 @@ class EngineShard:
     """
 
     def __init__(self, path: str, bindings: Mapping[str, Any] | None = None):
-        self._engine = Engine.open(Path(path), bindings=bindings)
+        self._folder, self._bindings = Path(path), bindings
+        self._opened: Engine | None = None
+        self._file: tuple[int, int] | None = None
         self._moments: OrderedDict[int, _Moment] = OrderedDict()
+
+    @property
+    def _engine(self) -> Engine:
+        """The engine of the folder that is there now: it may have been lost, and restored from a backup."""
+        file = self._catalog_file()
+        if self._opened is None or file != self._file:
+            self.close()
+            self._opened, self._file = Engine.open(self._folder, bindings=self._bindings), file
+        return self._opened
+
+    def _catalog_file(self) -> tuple[int, int]:
+        try:
+            found = (self._folder / NAME).stat()
+        except OSError as error:
+            raise ShardLostError(
+                f"Every shard must have its folder. Got none at {self._folder} ({error.strerror}): restore a backup of "
+                "the shard there."
+            ) from None
+        return found.st_dev, found.st_ino
+
+    def _stored(self, count: int) -> int:
+        """Return what was stored, if it is in the folder that is there now: else it must not be acknowledged."""
+        if self._catalog_file() != self._file:
+            raise ShardLostError(f"A shard must keep its folder. Got another at {self._folder}: repeat the write.")
+        return count
 
     def look(self, texts: Sequence[str], using: str) -> WordFacts:
         """Return what this shard knows now of the words of queries."""
@@ -197,23 +230,45 @@ class EngineShard:
         pieces = [(list(ids[low:high]), scores[low:high], rows[low:high]) for low, high in itertools.pairwise(bounds)]
         return ShardHits(moment, len(generation.items), pieces, exact=bool(found.stats.exact))
 
-    def upsert(self, items: Sequence[Any], numbers: Sequence[int]) -> int:
-        """Store items under row numbers of the whole collection; a write may be repeated."""
-        changes = self._engine._changes()
+    def explain(self, text: str, id: str, using: str, moment: int, shared: SharedWords | None) -> Explanation | None:
+        """Say why an item has its score, by the statistics of all shards; None where the shard has moved on."""
+        number, now = self._now()
+        if number != moment:
+            return None
+        retriever = now.layout.generation.retriever(using) if shared is None else self._shared(now, using, shared)
+        return retriever.explain(text, id)
+
+    def upsert(self, items: Sequence[Any], numbers: Sequence[int], fields: FieldFacts) -> int:
+        """Store items under row numbers of the whole collection, and what its fields are; may be repeated."""
+        engine = self._engine
+        changes = engine._changes()
+        changes.settle_fields(fields)
         changes.upsert_numbered(items, numbers)
-        return self._engine._store(changes.apply)
+        return self._stored(engine._store(changes.apply))
 
     def delete(self, ids: Sequence[str]) -> int:
         """Delete items; ids that are none are left out, so that a write may be repeated."""
-        return self._engine.delete(list(ids), unknown="ignore")
+        return self._stored(self._engine.delete(list(ids), unknown="ignore"))
 
     def clicks(self, clicks: Sequence[Sequence[Any]]) -> int:
         """Note clicks."""
-        return self._engine.clicks(clicks)
+        return self._stored(self._engine.clicks(clicks))
 
-    def update_metadata(self, changes: Mapping[str, Mapping[str, Any]]) -> int:
+    def update_metadata(self, changes: Mapping[str, Mapping[str, Any]], fields: FieldFacts) -> int:
         """Change fields of items."""
-        return self._engine.update_metadata(changes)
+        engine = self._engine
+        made = engine._changes()
+        made.settle_fields(fields)
+        made.update_metadata(changes)
+        return self._stored(engine._store(made.apply))
+
+    def fields(self) -> FieldFacts:
+        """Return what is known of fields."""
+        return administration.read(self._engine._follower, known_fields)
+
+    def some_ids(self) -> list[str]:
+        """Return the ids of a few items."""
+        return list(itertools.islice(self._engine.generation().items, FEW))
 
     def known(self, ids: Sequence[str]) -> list[str]:
         """Return which of these ids are items."""
@@ -230,15 +285,19 @@ class EngineShard:
 
     def delete_where(self, where: Condition) -> int:
         """Delete the items that fulfill a condition."""
-        return self._engine.delete(where=where)
+        return self._stored(self._engine.delete(where=where))
 
     def last_number(self) -> int:
         """Return the largest row number that was given."""
         return administration.read(self._engine._follower, administration.last_item)
 
-    def size(self) -> int:
-        """Return how many items there are."""
-        return self._engine.count()
+    def size(self, where: Condition | None = None) -> int:
+        """Return how many items there are, or how many fulfill a condition."""
+        return self._engine.count(where)
+
+    def stats(self) -> dict[str, Any]:
+        """Return counts, and bytes on the disk."""
+        return self._engine.stats()
 
     def rows(self, after: int, most: int) -> list[tuple[int, Item]]:
         """Return live items with their row numbers, in the order of these."""
@@ -264,7 +323,10 @@ class EngineShard:
 
     def close(self) -> None:
         """Close the engine."""
-        self._engine.close()
+        if self._opened is not None:
+            self._opened.close()
+            self._opened = None
+        self._moments.clear()
 
     def _now(self, *, metadata: bool = False) -> tuple[int, _Moment]:
         layout = self._engine._follower.layout(metadata=metadata)

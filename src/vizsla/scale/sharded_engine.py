@@ -2,45 +2,55 @@
 
 from __future__ import annotations
 
-import json
+import math
 import threading
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
-from vizsla.artifacts import strict_json
+from vizsla.base.placement import Placement
 from vizsla.base.queries import Queries
 from vizsla.base.recipe import Recipe
 from vizsla.core.candidates import Candidates, Stats
 from vizsla.core.catalog import Item
+from vizsla.core.explanation import Explanation
 from vizsla.core.strings import Strings
-from vizsla.core.validation import as_path
+from vizsla.core.validation import as_path, check_type
 from vizsla.data.conditions import Condition
-from vizsla.engine.changes import rows_of
-from vizsla.engine.definitions import member_class
+from vizsla.engine.changes import FieldFacts, new_fields, rows_of
 from vizsla.engine.engine import Engine
-from vizsla.engine.lexical_member import Bm25Member
 from vizsla.engine.segments import FLUSH_ROWS
-from vizsla.engine.vector_member import VectorMember
-from vizsla.errors import EngineError, FormatError, InputError, WorkerLostError, check_positive
-from vizsla.io.atomic import writing
+from vizsla.errors import EngineError, InputError, ShardLostError, WorkerLostError, check_positive
+from vizsla.scale.collection import (
+    LOCK_SUFFIX,
+    RECORD,
+    WriterLock,
+    check_members,
+    read_record,
+    shard_folders,
+    write_record,
+)
 from vizsla.scale.local import LocalPlacement
 from vizsla.scale.rendezvous import routed, shard_of
 from vizsla.scale.shard import NOWHERE, EngineShard, ShardHits, SharedWords, TermFacts, WordFacts
 
 if TYPE_CHECKING:
-    from vizsla.base.placement import Placement, Resident
+    from collections.abc import Iterator
+
+    from vizsla.base.placement import Resident
     from vizsla.typing import Float64Array, Int64Array
 
-RECORD = "shards.json"
 ATTEMPTS = 8
 """How often a search begins anew because a shard has changed meanwhile; then it asks about the moment it has seen."""
 RESTART_S = 60.0
 """How long a call waits for a shard to be started again."""
 PAUSE_S = 0.05
+SOON_S = 5.0
+"""How long is waited for shards whose answer can be done without."""
 MOST_TEXTS = 10_000
 """Queries whose words are remembered until the next write."""
 ROWS_PER_READ = 1_000
@@ -111,7 +121,8 @@ class ShardedEngine:
     An item belongs to the shard that `shard_of` its id says. Row numbers are given here, for all shards, so that ties
     are in the order of one engine that was given the same writes; words weigh what all shards together say. A write is
     acknowledged when each of its shards has stored it; it is whole or absent in each shard by itself. One process
-    writes at a time; any number may search.
+    writes at a time, from its first write until it closes the collection; any number may search. A shard whose folder
+    was lost raises ShardLostError, but in searches with a deadline, until a backup of it is there.
 
     Parameters
     ----------
@@ -144,7 +155,11 @@ class ShardedEngine:
         bindings: Mapping[str, Any] | None = None,
         memory_mb: float | None = None,
     ):
-        self.folders = list(folders)
+        self.folders = [as_path(each, "folders") for each in folders]
+        if not self.folders:
+            raise InputError("`folders` must be at least one. Got none.")
+        if on is not None:
+            check_type("on", on, Placement, "a Placement")
         self._own = on is None
         self._on = LocalPlacement(len(self.folders)) if on is None else on
         self._lock = threading.Lock()
@@ -155,8 +170,12 @@ class ShardedEngine:
         ]
         self.members: dict[str, Any] = {}
         self.default = ""
-        self._last: int | None = None
         self.sizes = [0] * len(self._shards)
+        self._record: Path | None = None
+        self._closed = self._ordered = False
+        self._last, self._fields = 0, FieldFacts()
+        first = self.folders[0]
+        self._writer = WriterLock(first.with_name(first.name + LOCK_SUFFIX))
 
     @classmethod
     def create(
@@ -195,15 +214,15 @@ class ShardedEngine:
         **options
             Of `Engine.create`: metadata, durability.
         """
-        folder = as_path(path)
-        _check_members(members)
-        count = check_positive("shards", shards) if isinstance(shards, int) else len(shards)
-        named = [f"shard-{number:03d}" for number in range(count)] if isinstance(shards, int) else [*map(str, shards)]
-        if not named:
-            raise InputError("`shards` must be a number above 0, or folders. Got none.")
+        folder, unfinished = as_path(path), bool(options.pop("_unfinished", False))
+        check_members(members)
+        named = shard_folders(shards)
+        if on is not None:
+            check_type("on", on, Placement, "a Placement")
         if (folder / RECORD).exists():
             raise InputError(f"`path` must be new. Got {folder}: use `ShardedEngine.open`, or another path.")
         folder.mkdir(parents=True, exist_ok=True)
+        count = len(named)
         for name in named:
             # Numbers of rows have gaps in a shard, which a flush counts as rows.
             made = Engine.create(
@@ -212,19 +231,20 @@ class ShardedEngine:
             )  # fmt: skip
             made.close()
         chosen = default if default is not None else list(members)[-1]
-        record = {"layout": 1, "shards": named, "default": chosen}
-        record["members"] = {name: recipe.to_dict() for name, recipe in members.items()}
-        with writing(folder / RECORD) as out:
-            out.write(json.dumps(record, indent=1).encode())
-        return cls.open(folder, on=on, bindings=bindings, memory_mb=memory_mb)
+        recipes = {name: recipe.to_dict() for name, recipe in members.items()}
+        write_record(folder, named, recipes, chosen, unfinished=unfinished)
+        return cls._of_record(folder, unfinished=unfinished, on=on, bindings=bindings, memory_mb=memory_mb)
 
     @classmethod
     def open(cls, path: str | Path, **options: Any) -> Self:
         """Open a collection; see the class for the options."""
-        folder = as_path(path)
-        record = _record(folder)
+        return cls._of_record(as_path(path), unfinished=False, **options)
+
+    @classmethod
+    def _of_record(cls, folder: Path, *, unfinished: bool, **options: Any) -> Self:
+        record = read_record(folder, unfinished=unfinished)
         made = cls([folder / name for name in record["shards"]], **options)
-        made.members, made.default = dict(record["members"]), str(record["default"])
+        made.members, made.default, made._record = dict(record["members"]), record["default"], folder
         return made
 
     def __enter__(self) -> Self:
@@ -233,11 +253,21 @@ class ShardedEngine:
     def __exit__(self, *error: object) -> None:
         self.close()
 
+    def __getattr__(self, name: str) -> Any:
+        if not name.startswith("_") and hasattr(Engine, name):
+            raise _NotOfShardsError(
+                f"A collection of shards searches, explains, counts and stores items. Got `{name}`: that needs an "
+                "engine."
+            )
+        raise AttributeError(f"{type(self).__name__!r} has no attribute {name!r}")
+
     def __repr__(self) -> str:
         return f"ShardedEngine({len(self._shards)} shards)"
 
     def close(self) -> None:
         """End the shards; all that was acknowledged is on their disks."""
+        self._closed = True
+        self._writer.release()
         for shard in self._shards:
             shard.stop()
         if self._own:
@@ -251,6 +281,7 @@ class ShardedEngine:
         where: Condition | Sequence[str] | None = None,
         using: str = "",
         deadline_s: float | None = None,
+        **other: Any,
     ) -> ShardedAnswer:
         """Return the best `k` items per query, of the shards that answer in time.
 
@@ -267,7 +298,18 @@ class ShardedEngine:
         deadline_s : float, optional
             Shards that have not answered by then are left out, and the answer is `partial`. Without it all are waited
             for, also while one is started again.
+        **other
+            What only an engine takes, such as facets and offset: refused.
         """
+        if other:
+            raise _NotOfShardsError(
+                f"A search of shards takes `where`, `using` and `deadline_s`. Got `{next(iter(other))}`: pages, "
+                "facets, sorting and groups need an engine."
+            )
+        if deadline_s is not None and (
+            isinstance(deadline_s, bool) or not isinstance(deadline_s, int | float) or math.isnan(deadline_s)
+        ):
+            raise InputError(f"`deadline_s` must be seconds. Got {deadline_s!r:.60}.")
         texts, k = Queries.of(query).texts, check_positive("k", k)
         end = None if deadline_s is None else time.monotonic() + deadline_s
         for attempt in range(ATTEMPTS + 1):
@@ -278,7 +320,33 @@ class ShardedEngine:
             if not any(each is not None and each.rows is None for each in found):
                 return self._merged(found, facts, len(texts), k)
             self._forget(using, facts)
-        raise EngineError("A shard must keep the moment that was asked about. Got others at every attempt: try again.")
+        raise _moved_on()
+
+    def explain(self, query: str, item: str, *, using: str = "") -> Explanation:
+        """Say why the item has its score for this query, as one engine would.
+
+        Parameters
+        ----------
+        query : str
+            The query.
+        item : str
+            The item's id.
+        using : str
+            The member that scores; the default one unless given.
+        """
+        texts = Queries.of(query).texts
+        if len(texts) != 1:
+            raise InputError(f"`query` must be one query. Got {len(texts)}.")
+        shard = self._shard(item)
+        for _ in range(ATTEMPTS + 1):
+            facts = self._known(texts, using, None)
+            found: Explanation | None = self._one(
+                shard, "explain", texts[0], item, using, facts.moments[shard], facts.of(texts)
+            )
+            if found is not None:
+                return found
+            self._forget(using, facts)
+        raise _moved_on()
 
     def upsert(self, items: Any) -> int:
         """Store items, in place of those that have the same ids; return how many, when all shards have them."""
@@ -293,22 +361,24 @@ class ShardedEngine:
         with self._writing():
             if new:
                 self._check_new([row.id for row in rows])
-            first = self._last_number() + 1
+            fields = new_fields(self._fields, [dict(row.metadata) for row in rows])
+            first = self._last + 1
             self._last = first + len(rows) - 1  # also if it fails: a number is never given twice
-            parts = routed(((row.id, (row, first + at)) for at, row in enumerate(rows)), len(self._shards))
-            calls = [([row for row, _ in part], [number for _, number in part]) for part in parts]
-            return self._sum("upsert", calls)
+            parts = self._routed((row.id, (row, first + at)) for at, row in enumerate(rows))
+            calls = [([row for row, _ in part], [number for _, number in part], fields) for part in parts]
+            return self._sum("upsert", calls, fields)
 
     def delete(self, ids: str | Iterable[str] | None = None, *, where: Condition | None = None) -> int:
         """Delete items by id, of which those that are none are left out, or by a condition; return how many."""
         if (ids is None) == (where is None):
             raise InputError("`delete` must be given either ids or `where`. Got none, or both.")
         if where is not None:
+            check_type("where", where, Condition, "made by `vizsla.where`")
             with self._writing():
                 return self._sum("delete_where", [(where,)] * len(self._shards))
-        listed = [ids] if isinstance(ids, str) else list(ids or ())
+        listed = _listed(ids)
         with self._writing():
-            return self._sum("delete", [(part,) for part in routed(((id, id) for id in listed), len(self._shards))])
+            return self._sum("delete", [(part,) for part in self._routed((id, id) for id in listed)])
 
     def click(self, query: str, item: str, weight: float = 1.0, time: float | None = None) -> int:
         """Note that the item was chosen for the query; after a crash of its shard it may be noted twice."""
@@ -316,30 +386,52 @@ class ShardedEngine:
 
     def clicks(self, clicks: Iterable[Sequence[Any]]) -> int:
         """Note several clicks: (query, item), with weight and time where these are known."""
+        rows = [_click(each) for each in clicks]
         with self._writing():
-            calls = routed(((click[1], tuple(click)) for click in clicks), len(self._shards))
-            return self._sum("clicks", [(part,) for part in calls])
+            parts = self._routed((row[1], row) for row in rows)
+            unknown = self._unknown([row[1] for row in rows])
+            if unknown:
+                raise InputError(f"`clicks` must be of items. Got {unknown[0]!r:.60}, which is none.")
+            return self._sum("clicks", [(part,) for part in parts])
 
     def update_metadata(self, changes: Mapping[str, Mapping[str, Any]]) -> int:
         """Change fields of items by id; None removes a field."""
+        if not isinstance(changes, Mapping):
+            raise InputError(f"`changes` must be a mapping of ids to fields. Got {type(changes).__name__}.")
+        for id, values in changes.items():
+            check_type(f"changes[{id!r:.60}]", values, Mapping, "a mapping of fields")
         with self._writing():
-            parts = routed(((id, (id, dict(fields))) for id, fields in changes.items()), len(self._shards))
-            return self._sum("update_metadata", [(dict(part),) for part in parts])
+            unknown = self._unknown(list(changes))
+            if unknown:
+                raise InputError(f"`changes` must be of items. Got {unknown[0]!r:.60}, which is none.")
+            given = [{name: value for name, value in each.items() if value is not None} for each in changes.values()]
+            plain = rows_of([{"id": str(at), "text": "", "metadata": each} for at, each in enumerate(given)])
+            fields = new_fields(self._fields, [row.fields for row in plain])
+            parts = self._routed((id, (id, dict(values))) for id, values in changes.items())
+            return self._sum("update_metadata", [(dict(part), fields) for part in parts], fields)
 
     def get(self, id: str) -> Item | None:
         """Return an item by its id; None where there is none."""
-        found: Item | None = self._one(shard_of(id, len(self._shards)), "get", id)
+        found: Item | None = self._one(self._shard(id), "get", id)
         return found
 
     def items(self, ids: Sequence[str]) -> dict[str, Item]:
         """Return those of these items that there are, by id."""
-        parts = routed(((id, id) for id in ids), len(self._shards))
+        parts = self._routed((id, id) for id in ids)
         found = self._all("items", [(part,) for part in parts], None, left_out=[not part for part in parts])
         return {item.id: item for part in found for item in part or ()}
 
-    def count(self) -> int:
-        """Return how many items there are."""
-        return sum(self._all("size", [()] * len(self._shards), None))
+    def count(self, where: Condition | None = None) -> int:
+        """Return how many items there are, or how many fulfill a condition."""
+        if where is not None:
+            check_type("where", where, Condition, "made by `vizsla.where`")
+        return sum(self._all("size", [(where,)] * len(self._shards), None))
+
+    def stats(self) -> dict[str, Any]:
+        """Return how many items there are, and what each shard says of itself; None for one that does not answer."""
+        found = self._all("stats", [()] * len(self._shards), time.monotonic() + SOON_S)
+        each = [{"folder": str(folder), "stats": known} for folder, known in zip(self.folders, found, strict=True)]
+        return {"items": sum(known["items"] for known in found if known is not None), "shards": each}
 
     def maintain(self) -> None:
         """Flush, and merge segments where that is due, in all shards."""
@@ -347,12 +439,15 @@ class ShardedEngine:
         self._facts.clear()
 
     def backup(self, path: str | Path) -> Path:
-        """Copy every shard to a new folder; a copy of a shard is an engine, with which a lost one is replaced."""
-        folder = as_path(path)
-        folder.mkdir(parents=True)
-        calls = [(str(folder / f"shard-{number:03d}"),) for number in range(len(self._shards))]
-        with self._lock:
-            self._all("backup", calls, None)
+        """Copy all shards to a new folder, which is a collection; the copy of one shard replaces a lost one."""
+        folder, named = as_path(path), shard_folders(len(self._shards))
+        if folder.exists():
+            raise InputError(f"`path` must be new. Got {folder}, which is there: choose another.")
+        with self._writing():
+            folder.mkdir(parents=True)
+            self._all("backup", [(str(folder / name),) for name in named], None)
+            if self._record is not None:
+                write_record(folder, named, self.members, self.default)
         return folder
 
     def _known(self, texts: Sequence[str], using: str, end: float | None) -> _Facts:
@@ -379,20 +474,17 @@ class ShardedEngine:
     def _merged(self, found: Sequence[ShardHits | None], facts: _Facts, queries: int, k: int) -> ShardedAnswer:
         """Return the best of all shards; equal scores are in the order of the row numbers."""
         answered = [each for each in found if each is not None and each.rows is not None]
-        whole = sum(self.sizes)
+        known = [size for size in self.sizes if size]
+        usual = sum(known) / len(known) if known else 1.0  # of a shard that has never answered
+        whole = sum(size or (usual if each is None else 0.0) for size, each in zip(self.sizes, found, strict=True))
         searched = sum(size for size, each in zip(facts.sizes, found, strict=True) if each is not None)
         rows = []
         for query in range(queries):
             hits = [hit for each in answered for hit in zip(*(each.rows or [])[query], strict=True)]
-            rows.append(sorted(hits, key=lambda hit: (-hit[1], hit[2]))[:k])
+            rows.append(sorted(hits, key=lambda hit: (-hit[1], hit[2], hit[0]))[:k])
         numbered = sorted({(number, id) for row in rows for id, _, number in row})
-        places = {number: place for place, (number, _) in enumerate(numbered)}
-        if len(places) < len(numbered):
-            raise EngineError(
-                "Every item of a collection must have a number of its own. Got two with one: several processes wrote "
-                "at a time. Add its items to a new collection."
-            )
-        items = np.array([places[number] for row in rows for _, _, number in row], np.int32)
+        places = {pair: place for place, pair in enumerate(numbered)}
+        items = np.array([places[number, id] for row in rows for id, _, number in row], np.int32)
         scores = np.array([score for row in rows for _, score, _ in row], np.float32)
         offsets = np.cumsum([0, *map(len, rows)]).astype(np.int64)
         stats = Stats(exact=all(each.exact for each in answered) and len(answered) == len(found))
@@ -400,27 +492,78 @@ class ShardedEngine:
         candidates = Candidates.unchecked(offsets, items, scores, catalog, stats)
         return ShardedAnswer(candidates, searched / whole if whole else 1.0, len(answered) < len(found))
 
-    def _writing(self) -> Any:
-        return self._lock
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        """Hold the lock of this process's writers, and from the first write on that of the collection."""
+        self._check_open()
+        with self._lock:
+            if self._writer.take():
+                try:
+                    self._begin_writing()
+                except BaseException:
+                    self._writer.release()
+                    raise
+            yield
 
-    def _last_number(self) -> int:
-        if self._last is None:
-            self._last = max(self._all("last_number", [()] * len(self._shards), None))
-        return self._last
+    def _begin_writing(self) -> None:
+        """Read where the last writer ended, and let all shards know the same fields."""
+        everywhere = [()] * len(self._shards)
+        self._last = max(self._all("last_number", everywhere, None))
+        found = self._all("fields", everywhere, None)
+        self._fields = {name: facts for each in reversed(found) for name, facts in each.items()}
+        lacking = [each.keys() == self._fields.keys() for each in found]
+        self._all("upsert", [([], [], self._fields)] * len(self._shards), None, left_out=lacking)
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise EngineError("A collection must be open. Got one that was closed: use `ShardedEngine.open`.")
 
     def _check_new(self, ids: Sequence[str]) -> None:
-        parts = routed(((id, id) for id in ids), len(self._shards))
+        parts = self._routed((id, id) for id in ids)
         taken = [id for found in self._all("known", [(part,) for part in parts], None) for id in found]
         if taken:
             raise InputError(f"Every id must be new. Got {taken[0]!r}, which is an item: use `upsert` to replace it.")
 
-    def _sum(self, method: str, calls: Sequence[tuple[Any, ...]]) -> int:
-        """Call the shards that have something to do, and add up what they return."""
-        idle = [not call[0] for call in calls]
+    def _unknown(self, ids: Sequence[str]) -> list[str]:
+        """Return which of these ids are no items: found before anything is stored, as one engine finds them."""
+        parts = self._routed((id, id) for id in dict.fromkeys(ids))
+        calls, idle = [(part,) for part in parts], [not part for part in parts]
+        known = {id for found in self._all("known", calls, None, left_out=idle) for id in found or ()}
+        return [id for id in ids if id not in known]
+
+    def _shard(self, id: str) -> int:
+        """Return the shard of an id."""
+        if not isinstance(id, str):
+            raise InputError(f"`id` must be a text. Got {type(id).__name__}.")
+        self._check_order()
+        return shard_of(id, len(self._shards))
+
+    def _routed(self, pairs: Iterable[tuple[str, Any]]) -> list[list[Any]]:
+        self._check_order()
+        return routed(pairs, len(self._shards))
+
+    def _check_order(self) -> None:
+        """Raise where folders are not all shards in order; those that do not answer now are left out."""
+        if self._ordered:
+            return
+        found = self._all("some_ids", [()] * len(self._shards), time.monotonic() + SOON_S)
+        for number, ids in enumerate(found):
+            if any(shard_of(id, len(self._shards)) != number for id in ids or ()):
+                raise InputError(
+                    f"`folders` must be all shards of a collection, in order. Got {self.folders[number]} in place "
+                    f"{number} of {len(self._shards)}, whose items belong to another."
+                )
+        self._ordered = True
+
+    def _sum(self, method: str, calls: Sequence[tuple[Any, ...]], fields: FieldFacts | None = None) -> int:
+        """Call the shards that have something to do, and add up what they return; new fields concern all of them."""
+        idle = [not call[0] and not fields for call in calls]
         try:
-            return sum(each or 0 for each in self._all(method, calls, None, left_out=idle))
+            stored = sum(each or 0 for each in self._all(method, calls, None, left_out=idle))
         finally:
             self._facts.clear()
+        self._fields.update(fields or {})
+        return stored
 
     def _one(self, shard: int, method: str, *arguments: Any) -> Any:
         idle = [number != shard for number in range(len(self._shards))]
@@ -432,12 +575,14 @@ class ShardedEngine:
         """Call a method of all shards at the same time; return None for those that do not answer by `end`.
 
         A shard whose worker was lost is started again by its placement, and called again: every method may be
-        repeated. Without an end that is waited for.
+        repeated. Without an end that is waited for. Without an end, a shard whose folder was lost raises, after the
+        others have answered.
         """
+        self._check_open()
         skipped = list(left_out) or [False] * len(self._shards)
         answers: list[Any] = [None] * len(self._shards)
         waiting = {at: shard.call(method, *calls[at]) for at, shard in enumerate(self._shards) if not skipped[at]}
-        patience = time.monotonic() + RESTART_S
+        patience, lost = time.monotonic() + RESTART_S, None
         while waiting:
             left = None if end is None else max(0.0, end - time.monotonic())
             places = list(waiting)
@@ -448,6 +593,8 @@ class ShardedEngine:
                     continue
                 try:
                     answers[at] = self._shards[at].result(waiting[at])
+                except ShardLostError as error:
+                    lost = error
                 except WorkerLostError:
                     now = time.monotonic()
                     if now > (patience if end is None else end):
@@ -458,6 +605,8 @@ class ShardedEngine:
             if again:
                 time.sleep(PAUSE_S)
             waiting = {at: self._shards[at].call(method, *call) for at, call in again.items()}
+        if lost is not None and end is None:
+            raise lost
         return answers
 
 
@@ -475,13 +624,18 @@ def reshard(path: str | Path, into: str | Path, shards: int | Sequence[str | Pat
     **options
         Of `ShardedEngine.create`.
     """
-    record = _record(as_path(path))
+    record, target = read_record(as_path(path)), as_path(into, "into")
     members = {name: Recipe.from_dict(recipe) for name, recipe in record["members"].items()}
     bindings = options.get("bindings")
     with (
         ShardedEngine.open(path, bindings=bindings) as old,
-        ShardedEngine.create(into, shards, members=members, default=record["default"], **options) as new,
+        ShardedEngine.create(
+            target, shards, members=members, default=record["default"], _unfinished=True, **options
+        ) as new,
+        old._writing(),
+        new._writing(),
     ):
+        fields = old._fields
         after = [0] * len(old._shards)
         while True:
             read = old._all("rows", [(number, ROWS_PER_READ) for number in after], None)
@@ -494,39 +648,32 @@ def reshard(path: str | Path, into: str | Path, shards: int | Sequence[str | Pat
                 max([last, *(n for n, _ in rows if bound is None or n <= bound)])
                 for last, rows in zip(after, read, strict=True)
             ]
-            parts = routed(((item.id, (n, item)) for n, item in batch), len(new._shards))
-            new._sum("upsert", [([item for _, item in part], [n for n, _ in part]) for part in parts])
+            parts = new._routed((item.id, (n, item)) for n, item in batch)
+            new._sum("upsert", [([item for _, item in part], [n for n, _ in part], fields) for part in parts], fields)
         clicks = [click for found in old._all("all_clicks", [()] * len(old._shards), None) for click in found]
-        new._sum("clicks", [(part,) for part in routed(((click[1], click) for click in clicks), len(new._shards))])
+        new._sum("clicks", [(part,) for part in new._routed((click[1], click) for click in clicks)])
+        write_record(target, read_record(target, unfinished=True)["shards"], new.members, new.default)
         return new.count()
 
 
-def _record(folder: Path) -> dict[str, Any]:
-    """Read the record of a collection."""
-    try:
-        record = strict_json.parse((folder / RECORD).read_bytes())
-    except FileNotFoundError:
-        raise InputError(
-            f"`path` must be a collection of shards. Got {folder}, which has no {RECORD}: use `ShardedEngine.create`."
-        ) from None
-    except ValueError as error:
-        raise FormatError(f"{folder / RECORD}: not a sound record ({error!s:.100}). Restore a backup.") from error
-    named = record.get("shards") if isinstance(record, dict) else None
-    if not isinstance(named, list) or not named or not all(isinstance(name, str) for name in named):
-        raise FormatError(f"{folder / RECORD}: must list the shards. Restore a backup.")
-    return dict(record)
+class _NotOfShardsError(InputError, AttributeError):
+    """What an engine does and a collection of shards does not."""
 
 
-def _check_members(members: Mapping[str, Recipe]) -> None:
-    if not members:
-        raise InputError("`members` must be at least one. Got none.")
-    for name, recipe in members.items():
-        if not isinstance(recipe, Recipe):
-            raise InputError(f"`members` must be recipes. Got {type(recipe).__name__} for {name!r}.")
-        kind = member_class(recipe, {})
-        flat = kind is VectorMember and recipe.kind == "dense" and recipe.settings.get("index", "flat") == "flat"
-        if kind is not Bm25Member and not flat:
-            raise InputError(
-                f"Members of shards must score an item by itself: bm25, and dense over a flat index. Got {recipe!r} "
-                f"for {name!r}."
-            )
+def _moved_on() -> EngineError:
+    return EngineError("A shard must keep the moment that was asked about. Got others at every attempt: try again.")
+
+
+def _listed(ids: Any) -> list[str]:
+    listed = [ids] if isinstance(ids, str) else list(ids) if isinstance(ids, Iterable) else [ids]
+    for id in listed:
+        if not isinstance(id, str):
+            raise InputError(f"`ids` must be texts. Got {type(id).__name__}.")
+    return listed
+
+
+def _click(click: Any) -> tuple[Any, ...]:
+    row = tuple(click) if isinstance(click, Sequence) and not isinstance(click, str) else ()
+    if not 2 <= len(row) <= 4 or not all(isinstance(each, str) for each in row[:2]):
+        raise InputError(f"A click must be a query and an item, with weight and time if known. Got {click!r:.80}.")
+    return row

@@ -58,7 +58,7 @@ class ShardedBackend(Backend):
 
     def retriever(self, using: str) -> Any:
         """Refuse: a member of all shards is no retriever of this process."""
-        raise _refused("evaluation, explanations and comparisons")
+        raise _refused("evaluation and comparisons")
 
     def counts(self) -> dict[str, int]:
         """Return how many items there were when words were last counted."""
@@ -91,15 +91,14 @@ class ShardedBackend(Backend):
             "facets": asked.facets,
             "sort": asked.sort,
             "group": asked.group,
-            "explain": asked.explain,
         }
         wanted |= {"highlights": asked.highlights, "min_confidence": asked.min_confidence}
         if given := [name for name, value in wanted.items() if value]:
             raise _refused(f"`{given[0]}`")
         if asked.syntax == WEB and not all(parse_web(text).is_plain for text in texts):
             raise _refused('a required, excluded or quoted word (`syntax: "plain"` searches for it)')
-        if asked.using and asked.using not in self._shards.members:
-            raise InputError(f"`using` must be one of {', '.join(self._shards.members)}. Got {asked.using!r:.60}.")
+        if asked.using:
+            self._check_name(asked.using, self._shards.members)
         found = self._shards.search(
             texts,
             asked.offset + asked.k,
@@ -112,23 +111,23 @@ class ShardedBackend(Backend):
         moment = {"member": asked.using or self.default(), "generation": self.counts()["generation"]}
         common = {"partial": found.partial, "coverage": round(found.coverage, 4), **moment}
         first = asked.offset + 1
-        return [
-            {
-                "results": [_hit(hit, rank, items.get(hit[0]), asked.fields) for rank, hit in enumerate(row, first)],
-                **common,
-            }
-            for row in rows
-        ]
+        answers = []
+        for text, row in zip(texts, rows, strict=True):
+            hits = [_hit(hit, rank, items.get(hit[0]), asked.fields) for rank, hit in enumerate(row, first)]
+            for hit in hits if asked.explain else ():
+                hit["why"] = self._shards.explain(text, hit["id"], using=asked.using).to_dict()
+            answers.append({"results": hits, **common})
+        return answers
 
     def explain(self, query: str, item: str, using: str) -> dict[str, Any]:
-        """Refuse."""
-        raise _refused("`explain`")
+        """Return why an item has its score for a query."""
+        if using:
+            self._check_name(using, self._shards.members)
+        return self._shards.explain(query, item, using=using).to_dict()
 
     def count(self, condition: Condition | None) -> int:
-        """Return how many items there are."""
-        if condition is not None:
-            raise _refused("counting by a condition")
-        return self._shards.count()
+        """Return how many items there are, or how many fulfill a condition."""
+        return self._shards.count(condition)
 
     def complete(self, prefix: str, k: int) -> list[str]:
         """Return nothing: shards keep no completions."""
