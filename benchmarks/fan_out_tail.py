@@ -78,6 +78,7 @@ def draw(waits: dict[int, np.ndarray], path: Path) -> None:
     axes.set_xlabel("shards that a query waits for")
     axes.set_ylabel("milliseconds")
     axes.set_ylim(bottom=0)
+    axes.set_xlim(0.88, 100)  # room for the figures beside the last points
     axes.legend(frameon=False)
     figure.tight_layout()
     figure.savefig(path, metadata={"Date": None})

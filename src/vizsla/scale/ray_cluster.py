@@ -44,7 +44,7 @@ class RayPlacement(Placement):
     def __init__(self, ray: Any, workers: int, *, owner: bool):
         super().__init__(workers)
         self._ray, self._owner = ray, owner
-        self._call = ray.remote(num_cpus=1, max_retries=RETRIES)(call_within)
+        self._call = ray.remote(num_cpus=1, max_retries=RETRIES)(_call_with_shared)
         self._residents: list[_ActorResident] = []
 
     def __repr__(self) -> str:
@@ -93,7 +93,7 @@ class RayPlacement(Placement):
         """Raise unless a worker starts that has this version of Vizsla."""
         if _cpus(self._ray) < 1:
             raise PlacementError("The cluster must have a worker with a CPU. Got none: start one with `ray start`.")
-        probe = self._call.remote(_versions, None, NOT_GIVEN, None)
+        probe = self._call.remote(_versions, None, [], None)
         ready, _ = self._ray.wait([probe], timeout=PROBE_S)
         if not ready:
             self._ray.cancel(probe, force=True)
@@ -127,7 +127,7 @@ class RayPlacement(Placement):
             )
 
     def _begin(self, function: Callable[..., Any], common: Any, memory_mb: float | None) -> Any:
-        shared = NOT_GIVEN if common is None else self._ray.put(common)
+        shared = [] if common is None else [self._ray.put(common)]  # within a list it travels as a reference
         call = self._call
         if memory_mb is not None:
             call = call.options(memory=int(memory_mb * 2**20))
@@ -202,6 +202,24 @@ class _ActorResident(Resident):
         if self._actor is not None:
             self._placement._ray.kill(self._actor)
             self._actor = None
+
+
+_SHARED: dict[str, Any] = {}
+"""In a worker: what was common to the tasks of its last job. Reading it again for every task costs more than tasks."""
+
+
+def _call_with_shared(function: Callable[..., Any], task: Any, shared: list[Any], memory_mb: float | None) -> Any:
+    """Call a mapped function in a worker, which reads what is common to the tasks of a job once."""
+    import ray
+
+    common: Any = NOT_GIVEN
+    for reference in shared:
+        name = reference.hex()
+        if name not in _SHARED:
+            _SHARED.clear()
+            _SHARED[name] = ray.get(reference)
+        common = _SHARED[name]
+    return call_within(function, task, common, memory_mb)
 
 
 def _versions(_: Any) -> dict[str, str]:
