@@ -26,7 +26,7 @@ from vizsla.evaluation.compare import compare
 from vizsla.io.open import open_dataset
 from vizsla.methods.bm25 import Bm25, bm25
 from vizsla.methods.typo_tolerant import typo_tolerant
-from vizsla.scale.sharded_engine import RECORD as SHARDS_RECORD
+from vizsla.scale.collection import RECORD as SHARDS_RECORD
 from vizsla.scale.sharded_engine import ShardedEngine
 from vizsla.scorers.pair_models import PairModel, open_pair_model
 from vizsla.serve.admission import TimeLimitError

@@ -85,7 +85,7 @@ def serve(
             f"`host` must be the local machine's unless both tokens are set. Got {host}: set {READ_TOKEN} and "
             f"{WRITE_TOKEN}, or {READ_TOKEN}_FILE and {WRITE_TOKEN}_FILE."
         )
-    from vizsla.scale.sharded_engine import RECORD
+    from vizsla.scale.collection import RECORD
 
     if workers > 1 and (shards is not None or (as_path(path) / RECORD).is_file()):
         raise InputError(f"`workers` must be 1 with shards: one process writes to a collection. Got {workers}.")
@@ -111,7 +111,8 @@ def serve(
 def sharded(path: str | Path, shards: int) -> Path:
     """Return the folder of a collection of shards, which is made with BM25 where there is none."""
     from vizsla.base.recipe import Recipe
-    from vizsla.scale.sharded_engine import RECORD, ShardedEngine
+    from vizsla.scale.collection import RECORD
+    from vizsla.scale.sharded_engine import ShardedEngine
 
     folder = as_path(path)
     if not (folder / RECORD).is_file():
