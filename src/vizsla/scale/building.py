@@ -57,7 +57,7 @@ class ShardTask(NamedTuple):
     folder: str
 
 
-class Trained(NamedTuple):
+class ShardModel(NamedTuple):
     """What a trained retriever needs to index other items: no items of its own, so that it travels.
 
     Attributes
@@ -78,7 +78,7 @@ class Trained(NamedTuple):
     mark: str
 
     @classmethod
-    def of(cls, model: Any) -> Trained:
+    def of(cls, model: Any) -> ShardModel:
         """Return what a retriever has learned that other items are indexed by."""
         kind: type[Dense | Tfidf | TokenRetriever] = type(model)
         mark = f"{kind.__name__} {getattr(getattr(model, 'encoder', None), 'fingerprint', '')}"
@@ -164,19 +164,19 @@ def build_shards(
     if count > len(texts):
         raise InputError(f"`count` must be at most the number of items, {len(texts)}. Got {count}.")
     if isinstance(recipe, Recipe):
-        what: Recipe | Trained = recipe
+        what: Recipe | ShardModel = recipe
         if recipe.kind not in ITEMWISE or recipe.settings.get("index", "flat") == "pq":
             raise InputError(
                 f"`recipe` must score items one by one, as {' and '.join(ITEMWISE)} do. Got {recipe!r:.80}: what "
                 "learns from items is trained before, and given in place of a recipe."
             )
     else:
-        what = Trained.of(recipe)
+        what = ShardModel.of(recipe)
     ends = np.arange(count + 1) * len(texts) // count
     ids = list(texts)
     runs = [{id: texts[id] for id in ids[first:last]} for first, last in pairwise(ends.tolist())]
     tasks = [ShardTask(run, str(folder / str(number))) for number, run in enumerate(runs)]
-    common: tuple[Recipe | Trained, Any] = what, None
+    common: tuple[Recipe | ShardModel, Any] = what, None
     lexical = what if isinstance(what, Recipe) and what.kind == "bm25" else None
     if lexical is not None and any(lexical.settings.get(name) is not None for name in ("fields", "statistics")):
         raise InputError("`recipe` must be of BM25 over one text and its own statistics. Got another.")
@@ -193,11 +193,11 @@ def build_shards(
     return Shards(parts)
 
 
-def _check_same(folder: Path, what: Recipe | Trained, count: int, texts: dict[str, str]) -> None:
+def _check_same(folder: Path, what: Recipe | ShardModel, count: int, texts: dict[str, str]) -> None:
     """Note what is built in a folder, and raise where another was begun there."""
     read = hashlib.blake2b(digest_size=16)
     read.update(json.dumps([list(texts.items()), count], ensure_ascii=True).encode())
-    read.update(what.mark.encode() if isinstance(what, Trained) else repr(what).encode())
+    read.update(what.mark.encode() if isinstance(what, ShardModel) else repr(what).encode())
     folder.mkdir(parents=True, exist_ok=True)
     record, mark = folder / RECORD, json.dumps({"digest": read.hexdigest()}).encode()
     if not record.exists():
@@ -218,12 +218,12 @@ def _counted(task: ShardTask, analyzer: Analyzer) -> Statistics:
     return Statistics.of(task.items, analyzer=analyzer)
 
 
-def _built(task: ShardTask, common: tuple[Recipe | Trained, Statistics | None]) -> None:
+def _built(task: ShardTask, common: tuple[Recipe | ShardModel, Statistics | None]) -> None:
     recipe, statistics = common
     if (Path(task.folder) / MANIFEST).is_file():  # it is there whole, or not at all
         return
     built: Any
-    if isinstance(recipe, Trained):
+    if isinstance(recipe, ShardModel):
         built = recipe.over(task.items)
     elif statistics is None:
         built = recipe.build(Dataset.of(task.items))
