@@ -48,5 +48,6 @@ NB_MODULE(_native, module) {
   vizsla::register_tree_search(module);
   vizsla::register_tree_training(module);
   vizsla::register_votes(module);
+  vizsla::register_word_stream(module);
   vizsla::register_wordpiece(module);
 }

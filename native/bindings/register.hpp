@@ -25,6 +25,7 @@ void register_tree_training(nanobind::module_& module);
 
 void register_tree_search(nanobind::module_& module);
 void register_votes(nanobind::module_& module);
+void register_word_stream(nanobind::module_& module);
 void register_wordpiece(nanobind::module_& module);
 
 }  // namespace vizsla

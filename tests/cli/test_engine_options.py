@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import json
 
+import numpy as np
 import pytest
 
 from vizsla.base.recipe import Recipe
 from vizsla.cli import engine as verb
 from vizsla.cli import main
+from vizsla.core.candidates import Candidates
+from vizsla.core.catalog import Catalog, Item
+from vizsla.core.strings import Strings
+from vizsla.data.metadata_builder import DetailsCollector
 from vizsla.engine.sync import SyncReport
 from vizsla.errors import DataError
 
@@ -133,33 +138,16 @@ def test_a_click_has_its_weight_and_a_log_its_times(engine, capsys, tmp_path, mo
         shell(capsys, "click", "shop", *wrong, code=2)
 
 
-class Found:
-    """An answer of two hits."""
-
-    hints = ()
-    ids = (["fig", "pear"],)
-
-    def __init__(self):
-        self.shown = []
-
-    def show(self, **options):
-        self.shown.append(options)
-
-    def __getitem__(self, row):
-        hit = type("Hit", (), {})
-        made = []
-        for id, score in (("fig", 2.5), ("pear", 1.5)):
-            one = hit()
-            one.id, one.score, one.confidence = id, score, None
-            made.append(one)
-        return made
-
-    def metadata(self, row):
-        return [{"price": 3}, {}]
+def some_hits():
+    """Return the answer of an engine."""
+    known = DetailsCollector.of([Item("fig", metadata={"price": 3}), Item("pear")])
+    catalog = Catalog(Strings.of(["fig", "pear"]), known)
+    scores = np.array([2.5, 1.5], np.float32)
+    return Candidates(np.array([0, 2]), np.array([0, 1], np.int32), scores, catalog=catalog)
 
 
 def test_a_search_takes_its_options_and_prints_every_hit(engine, capsys):
-    found = engine.answers["search"] = Found()
+    engine.answers["search"] = some_hits()
     options = ["-k", "7", "--offset", "3", "--where", "price<5", "--using", "best"]
     said = shell(capsys, "search", "shop", "a fig", *options, "--json")
     ((given, named),) = engine.of("search")
@@ -169,11 +157,20 @@ def test_a_search_takes_its_options_and_prints_every_hit(engine, capsys):
         {"rank": 4, "id": "fig", "score": 2.5, "metadata": {"price": 3}},
         {"rank": 5, "id": "pear", "score": 1.5, "metadata": {}},
     ]
-    assert shell(capsys, "search", "shop", "a fig", "-k", "7") == "" and found.shown == [{"k": 7}]
-    shell(capsys, "search", "shop", "a fig")
+    assert shell(capsys, "search", "shop", "a fig").split() == [
+        *"query a fig".split(),
+        "1",
+        "2.5000",
+        "fig",
+        "2",
+        "1.5000",
+        "pear",
+    ]
+    shown = shell(capsys, "search", "shop", "a fig", "--show", "price").split()
+    assert shown.index("price") < shown.index("fig", 3) < shown.index("3", 5)
     shell(capsys, "search", "shop", "a fig", "--syntax", "plain")
     usual = {"offset": 0, "where": None, "using": ""}
-    assert engine.of("search")[2:] == [(("a fig", 10), usual | {"syntax": syntax}) for syntax in ("web", "plain")]
+    assert engine.of("search")[-2:] == [(("a fig", 10), usual | {"syntax": syntax}) for syntax in ("web", "plain")]
     assert {tuple(named.items()) for _, named in engine.of("open")} == {(("maintenance", "manual"),)}
 
 
@@ -257,7 +254,7 @@ def test_a_watch_looks_again_and_tells_what_is_new_only(engine, capsys, monkeypa
 
 def test_a_search_with_facets_is_a_page(engine, capsys):
     class Shown:
-        candidates = Found()
+        candidates = None
 
         def to_dict(self):
             return {"total": 3}

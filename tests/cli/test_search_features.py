@@ -80,12 +80,26 @@ def test_answers_are_adjusted_when_asked_saved_and_in_an_engine(shop, capsys):
 
 
 def test_similar_items_stand_in_place_of_a_query(shop, capsys):
-    for source in ("shop.idx", "live"):
-        assert ids(capsys, "search", source, "--similar", "a") == load("shop.idx").similar("a").ids[0]
+    wanted = load("shop.idx").similar("a").ids[0]
+    for verb in (("search", "shop.idx"), ("search", "live"), ("engine", "search", "live")):
+        assert ids(capsys, *verb, "--similar", "a") == wanted
+    for wrong in ((), ("tv", "--similar", "a"), ("--similar", "a", "--sort", "sold"), ("--similar", "a", "--explain")):
+        assert main(["engine", "search", "live", *wrong]) == 2
     assert main(["search", "live", "--similar", "a", "-k", "1"]) == 0
     assert "Stand for a TV" in capsys.readouterr().out
     assert main(["search", "shop.idx", "tv", "--similar", "a"]) == 2
     assert "`--similar` must stand without a query" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("verb", [("search", "shop.idx"), ("search", "live"), ("engine", "search", "live")])
+def test_groups_say_how_many_more_there_are(shop, capsys, verb):
+    asked = [*verb, "screen", "--distinct", "brand", "--syntax", "plain"]
+    assert main(asked) == 0
+    assert "more" not in capsys.readouterr().out
+    for shown in ([], ["--show", "title,sold"]):
+        assert main([*verb, "tv television", "--distinct", "brand", "--syntax", "plain", *shown]) == 0
+        told = capsys.readouterr().out
+        assert told.count("+1 more") == 1 and "3 found in 2 groups" in told
 
 
 def test_confidence_is_learned_and_asked_for(tmp_path, monkeypatch, capsys):

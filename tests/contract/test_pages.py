@@ -138,6 +138,11 @@ def test_a_saved_retriever_has_the_same_pages(retriever, tmp_path):
     for query in ASKED:
         before, after = (each.page(query, 5, offset=3, where=MASK) for each in (retriever, loaded))
         assert (before.ids, before.total, before.total_is_exact) == (after.ids, after.total, after.total_is_exact)
+    for options in ({"sort": "price:desc"}, {"distinct": "doc", "highlight": True}):
+        for query in (ASKED[0], 'fig -pear "green"'):
+            asked = {"facets": ["brand", "price:3"], "where": where("price<5"), "syntax": "web", **options}
+            before, after = (Described(each).page(query, 5, **asked).to_dict() for each in (retriever, loaded))
+            assert before | {"ms": 0} == after | {"ms": 0}
 
 
 @pytest.mark.parametrize("mask", [None, MASK], ids=["all", "filtered"])
@@ -227,3 +232,23 @@ def test_the_web_syntax_filters_pages_and_their_counts(described):
     narrow = described.page("+fig -pear", 1, where=where("brand=A"), facets=["brand"], syntax="web")
     if page.total_is_exact:
         assert narrow.facets == page.facets and narrow.total == brands["A"]
+
+
+def test_every_sign_of_the_web_syntax_is_a_filter(described):
+    texts, number_of = list(ITEMS.values()), {id: number for number, id in enumerate(ITEMS)}
+    pairs = (text.split()[:2] for text in texts if len(text.split()) > 2)
+    first, second = next(pair for pair in pairs if "".join(pair).isascii() and "".join(pair).isalpha())
+    signs = {
+        f'"{first} {second}"': lambda n: f" {first} {second} " in f" {texts[n]} ",
+        f'-"{first} {second}"': lambda n: f" {first} {second} " not in f" {texts[n]} ",
+        "brand:a": lambda n: metadata(n)["brand"] == "A",
+        "-tags:y": lambda n: "y" not in metadata(n)["tags"],
+        f"{first[:2]}*": lambda n: any(word.startswith(first[:2]) for word in texts[n].split()),
+    }
+    for sign, holds in signs.items():
+        for mask in (None, MASK):
+            page = described.page(f"fig {sign}", EVERYTHING, syntax="web", where=mask)
+            assert all(holds(number_of[id]) and (mask is None or MASK[number_of[id]]) for id in page.ids)
+            plain = described.page(f"fig {sign.lstrip('-')}".replace('"', " "), EVERYTHING, where=mask)
+            if sign.startswith('"') and page.total_is_exact:
+                assert set(page.ids) == {id for id in plain.ids if holds(number_of[id])}

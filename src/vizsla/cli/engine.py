@@ -33,7 +33,7 @@ from vizsla.cli.search import add_page_options, add_syntax, hit_row, page_option
 from vizsla.cli.signatures import SignatureOptions
 from vizsla.compose.adjustments import adjust
 from vizsla.core.candidates import Candidates
-from vizsla.core.display import show_blocks
+from vizsla.core.display import show_answers, show_blocks
 from vizsla.core.explanation import Explanation
 from vizsla.data.conditions import Condition, where
 from vizsla.encoders.open import open_encoder
@@ -210,7 +210,8 @@ def _logged(clicks: Any) -> Iterator[tuple[Any, ...]]:
 
 
 def _search_options(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("query", metavar="QUERY", help="what to search for")
+    parser.add_argument("query", metavar="QUERY", nargs="?", help="what to search for")
+    parser.add_argument("--similar", metavar="ID", help="find what is most like this item, in place of a query")
     parser.add_argument("-k", type=int, default=10, metavar="N", help="how many hits (default: 10)")
     parser.add_argument("--offset", type=int, default=0, metavar="N", help="leave out the first hits (default: 0)")
     parser.add_argument("--where", metavar="CONDITION", help="only items that fulfill it, such as 'price<5'")
@@ -218,17 +219,26 @@ def _search_options(parser: argparse.ArgumentParser) -> None:
     add_syntax(parser)
     parser.add_argument("--explain", action="store_true", help="say why each item is there")
     add_page_options(parser)
+    parser.add_argument("--show", metavar="FIELDS", help="a table with these columns, in place of a block per hit")
     parser.add_argument("--json", action="store_true", help="one JSON object per hit; one in all with facets and such")
 
 
 def _search(arguments: argparse.Namespace) -> None:
+    alike = arguments.similar is not None
+    if alike == (arguments.query is not None) or (alike and (arguments.offset or page_options(arguments))):
+        raise InputError("`query` must be given, or --similar ID without options of a page. Got both, or neither.")
+    if alike and arguments.explain:
+        raise InputError("`--explain` must be given with a query. Got --similar.")
     asked = None if arguments.where is None else _condition(arguments.where)
     # What was paid for the answer to these queries serves the reasons.
     query: Any = Queries([arguments.query]) if arguments.explain else arguments.query
     named = {"where": asked, "using": arguments.using, "syntax": arguments.syntax}
     with Engine.open(arguments.engine, maintenance="manual") as engine:
         page = None
-        if options := page_options(arguments):
+        if alike:
+            member = engine.member(arguments.using) if arguments.using else engine
+            found = member.similar(arguments.similar, arguments.k, where=asked)
+        elif options := page_options(arguments):
             page = engine.page(query, arguments.k, offset=arguments.offset, **named, **options)
             found = page.candidates
         else:
@@ -241,10 +251,14 @@ def _search(arguments: argparse.Namespace) -> None:
         if arguments.json:
             _print_json(found, page, reasons, arguments.offset)
             return
-        if page is not None:
-            show_blocks(found.with_query_ids([page.query]), k=arguments.k, offset=arguments.offset)
+        shown: dict[str, Any] = {"k": arguments.k, "offset": arguments.offset}
+        found = found.with_query_ids([arguments.similar if alike else arguments.query])
+        others = [] if page is None else [hit.more for hit in page]
+        if arguments.show:
+            fields = [name.strip() for name in arguments.show.split(",")]
+            show_answers(found, **shown, others=others, fields=fields)
         else:
-            found.show(k=arguments.k)
+            show_blocks(found, **shown, others=others)
         for hint in found.hints:
             _say(hint)
         if page is not None:

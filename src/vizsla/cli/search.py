@@ -29,7 +29,7 @@ from vizsla.cli.options import (
 )
 from vizsla.compose.adjustments import adjust
 from vizsla.core.candidates import Candidates
-from vizsla.core.display import show_blocks
+from vizsla.core.display import show_answers, show_blocks
 from vizsla.core.explanation import Explanation
 from vizsla.data.facets import FacetValue
 from vizsla.data.filter import Filter
@@ -260,10 +260,12 @@ class Answers:
             print(printable_json(json.dumps(shown, ensure_ascii=False)))
             return
         found = page.candidates.with_query_ids([query])
+        others = [hit.more for hit in page]
         if self._fields is not None:
-            found.show(k=given.k, texts=self._texts(found), fields=self._fields)
+            texts = self._texts(found)
+            show_answers(found, k=given.k, texts=texts, fields=self._fields, offset=given.offset, others=others)
         else:
-            show_blocks(found, k=given.k, texts=self._texts(found), offset=given.offset)
+            show_blocks(found, k=given.k, texts=self._texts(found), offset=given.offset, others=others)
         for hint in found.hints:
             print(escape_control(hint))
         print_counts(page)

@@ -112,6 +112,7 @@ def print_blocks(
     k: int,
     fields: Sequence[str] | None = None,
     offset: int = 0,
+    others: Sequence[int | None] = (),
 ) -> None:
     """Print the best `k` hits of each query as blocks that fit the terminal.
 
@@ -127,6 +128,8 @@ def print_blocks(
         Show these fields, a line each, in place of title and text.
     offset : int
         How many hits come before the first.
+    others : sequence of int, optional
+        How many other items are in the group of each hit.
     """
     console = honest_console()
     width = max(terminal_width(), MIN_TERMINAL_COLUMNS)
@@ -137,9 +140,18 @@ def print_blocks(
         for rank, (hit, more) in enumerate(zip(hits[:k], details, strict=False), offset + 1):
             score = "" if hit.score is None else f"{hit.score:.4f}  "
             lead = f"{rank:>{len(str(offset + min(k, len(hits))))}}  {score}"
-            for line in _block(console, lead, hit.id, more, query, width, fields):
+            lines = _block(console, lead, hit.id, more, query, width, fields)
+            if said := _others(others, rank - offset):
+                lines.insert(1, _styled(f"    {said}", "", "dim"))
+            for line in lines:
                 _print(console, line)
         console.print()
+
+
+def _others(others: Sequence[int | None], rank: int) -> str:
+    """Return how many other items are in the group of a hit; nothing where there are none."""
+    count = others[rank - 1] if rank <= len(others) else None
+    return f"+{count:,} more" if count else ""
 
 
 def _block(
@@ -261,7 +273,13 @@ def default_fields(found: Candidates) -> list[str]:
 
 
 def show_answers(
-    found: Candidates, *, k: int, texts: Mapping[str, str] | None = None, fields: Sequence[str] | None = None
+    found: Candidates,
+    *,
+    k: int,
+    texts: Mapping[str, str] | None = None,
+    fields: Sequence[str] | None = None,
+    offset: int = 0,
+    others: Sequence[int | None] = (),
 ) -> None:
     """Print a table for each query; its words are highlighted in texts, on a terminal.
 
@@ -270,6 +288,7 @@ def show_answers(
     from vizsla._internal.terminal import print_table
 
     shown = list(fields) if fields is not None else [] if texts else default_fields(found)
+    grouped = any(others)
     for row, (query, hits) in enumerate(zip(found.query_ids, found, strict=True)):
         known = known_fields(found, row, shown)
         if texts:
@@ -279,15 +298,17 @@ def show_answers(
                 str(rank),
                 "" if hit.score is None else f"{hit.score:.4f}",
                 hit.id,
+                *([_others(others, rank - offset)] if grouped else []),
                 *(_said(more[field], query) for field in shown),
                 *([_said(texts.get(hit.id, ""), query)] if texts else []),
             ]
-            for rank, (hit, more) in enumerate(zip(hits[:k], known, strict=False), 1)
+            for rank, (hit, more) in enumerate(zip(hits[:k], known, strict=False), offset + 1)
         ]
-        header = ["rank", "score", "id", *shown, *([TEXT] if texts else [])]
+        header = ["rank", "score", "id", *(["group"] if grouped else []), *shown, *([TEXT] if texts else [])]
         widths = _widths(header, rows)
         if sum(widths) + COLUMN_GAP_CHARS * len(header) + 1 > max(terminal_width(), MIN_TERMINAL_COLUMNS):
-            print_blocks(found[row : row + 1], [known], k=k, fields=[*shown, *([TEXT] if texts else [])])
+            blocks = [*shown, *([TEXT] if texts else [])]
+            print_blocks(found[row : row + 1], [known], k=k, fields=blocks, offset=offset, others=others)
             continue
         rows = [[*cells[:2], middle_cut(escape_control(cells[2]), widths[2]), *cells[UNCUT_COLUMNS:]] for cells in rows]
         cut = [
@@ -301,7 +322,14 @@ def show_answers(
         )
 
 
-def show_blocks(found: Candidates, *, k: int, texts: Mapping[str, str] | None = None, offset: int = 0) -> None:
+def show_blocks(
+    found: Candidates,
+    *,
+    k: int,
+    texts: Mapping[str, str] | None = None,
+    offset: int = 0,
+    others: Sequence[int | None] = (),
+) -> None:
     """Print one block per hit of each query: rank, score, title, id, and a snippet of the text."""
     details = known_of(found.catalog)
     with_text = details is not None and TEXT in details.fields
@@ -312,7 +340,7 @@ def show_blocks(found: Candidates, *, k: int, texts: Mapping[str, str] | None = 
         if said is None and with_text:
             said = [one[TEXT] for one in known_fields(found, row, [TEXT])]
         known.append([one if said is None else {**one, TEXT: said[at]} for at, one in enumerate(more)])
-    print_blocks(found, known, k=k, offset=offset)
+    print_blocks(found, known, k=k, offset=offset, others=others)
 
 
 def _marked(query: str, text: str) -> list[tuple[int, int]]:

@@ -192,7 +192,10 @@ def count_facet(details: ItemMetadata, facet: Facet, numbers: Int32Array) -> Fac
     if facet.bins is None and facet.edges is None and facet.interval is None:
         return _value_counts(column, facet, codes)
     if facet.interval is not None and not isinstance(column, DateColumn):
-        raise InputError(f"`interval` must be of a field of dates. Got {facet.field!r:.60}, of kind {column.kind}.")
+        raise InputError(
+            f"`interval` must be of a field of dates. Got {facet.field!r:.60}, of kind {column.kind}: say what it is "
+            f"where the data are read, such as meta='{facet.field:.60}:date'."
+        )
     if not isinstance(column, KeyedColumn) or (facet.bins is not None and not isinstance(column, NumberColumn)):
         hint = " Use `interval` for dates." if isinstance(column, DateColumn) else ""
         raise InputError(f"Ranges must be of a field of numbers. Got {facet.field!r:.60}, of kind {column.kind}.{hint}")

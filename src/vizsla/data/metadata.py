@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import zlib
 from array import array
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
-from itertools import islice
+from itertools import islice, pairwise
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -79,6 +79,18 @@ class CompressedTexts:
             return raw.decode()
         except UnicodeDecodeError as error:
             raise FormatError(f"{self.source}: text {at} is not valid UTF-8 ({error.reason}).") from error
+
+    def __iter__(self) -> Iterator[str]:
+        """Yield all texts; every block is unpacked once."""
+        ends = self.ends
+        for block, (first, last) in enumerate(pairwise(self.firsts.tolist())):
+            raw, start = self._unpacked(block), int(ends[first])
+            bounds = (ends[first : last + 1] - start).tolist()
+            for number, (low, high) in enumerate(pairwise(bounds), first):
+                try:
+                    yield raw[low:high].decode()
+                except UnicodeDecodeError:
+                    yield self[number]  # raises the error that names it
 
     @property
     def nbytes(self) -> int:
@@ -252,6 +264,9 @@ class ItemMetadata(Artifact):
     kind = "item-metadata"
     grows: ClassVar[bool] = False
     """Whether items with other fields may come later: a field that is not there yet is then no mistake."""
+
+    row_words: Callable[[str], Any] | None = None
+    """Returns the lists of words of titles, or of texts, where these change: an engine keeps them up to date."""
 
     def __init__(self, columns: Mapping[str, Column], count: int, texts: TextStore | None = None):
         # Columns of a file are checked when they are read, so that none is read before it is needed.

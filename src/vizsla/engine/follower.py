@@ -22,6 +22,7 @@ from vizsla.core.strings import Strings
 from vizsla.data.conditions import Condition
 from vizsla.data.dataset import Dataset
 from vizsla.data.filter import Filter
+from vizsla.data.metadata import TEXT_FIELD
 from vizsla.data.metadata_builder import TITLE_FIELD
 from vizsla.encoders.persistence import given_encoder
 from vizsla.engine.catalog import CatalogFile, State, last_given, state_of
@@ -50,6 +51,7 @@ from vizsla.engine.live_metadata import (
 )
 from vizsla.engine.member import LiveMember, LiveView, SlotClicks, SlotRetriever
 from vizsla.engine.query_memory import QueryMemory, RememberedRetriever
+from vizsla.engine.row_words import LiveLists, RowWords
 from vizsla.engine.segments import METADATA, Files, Segment, SegmentRows, check_files, read_rows, stored_segments
 from vizsla.engine.slots import GrowingArray, SlotMap
 from vizsla.engine.static_member import ReindexedRetriever, StaticMember
@@ -235,6 +237,7 @@ class Follower:
         self._blocks: list[MetadataBlock] | None = None
         self._columns: dict[str, StoredBlock] = {}
         self._fields: Fields = {}
+        self._words = {field: RowWords(partial(self._texts_of, field)) for field in (TITLE_FIELD, TEXT_FIELD)}
 
     def current(self, *, metadata: bool = False) -> Generation:
         """Return the engine as the last transaction of any process has left it."""
@@ -454,11 +457,11 @@ class Follower:
         if self.memory is not None:
             self.memory.remove(slots)
 
-    def _texts(self, connection: sqlite3.Connection, numbers: Int64Array) -> list[str]:
-        """Read the texts of rows, deleted or not."""
+    def _texts(self, connection: sqlite3.Connection, numbers: Int64Array, field: str = TEXT_FIELD) -> list[str]:
+        """Read the texts of rows, deleted or not, or their titles alone."""
         sql = "SELECT n, title, text FROM items WHERE n IN (SELECT value FROM json_each(?))"
         rows = connection.execute(sql, (json.dumps(numbers.tolist()),)).fetchall()
-        found = {n: joined_text(title, text) for n, title, text in rows}
+        found = {n: title if field == TITLE_FIELD else joined_text(title, text) for n, title, text in rows}
         try:
             return [found[n] for n in numbers.tolist()]
         except KeyError as error:
@@ -563,7 +566,8 @@ class Follower:
             return self._fetched(int(stored[slot] if slot < len(stored) else memory[slot - len(stored)]))
 
         blocks = None if self._blocks is None else tuple(self._blocks)
-        details = LiveMetadata(self._fields, blocks, holed, len(slots), fetch)
+        words = partial(_words_of, self._words, stored, memory, slots)
+        details = LiveMetadata(self._fields, blocks, holed, len(slots), fetch, words)
         items = LiveCatalog(self._stored.ids, self._ids, holed, len(slots), details)
         members = dict(self._definitions), self._default
         served = partial(self._served, dict(self._statics), self._last_item)
@@ -592,6 +596,11 @@ class Follower:
         fields = {} if known is None else json.loads(known)
         return {TITLE_FIELD: title, **fields} if title else fields, joined_text(title, text)
 
+    def _texts_of(self, field: str, numbers: Int64Array) -> list[str]:
+        """Read the titles, or the whole texts, of rows."""
+        with self.lock, self.catalog.reading() as connection:
+            return self._texts(connection, numbers, field)
+
     def layout(self, *, metadata: bool = False) -> Layout:
         """Return what maintenance needs to know of the slots, as the last transaction has left them."""
         with self.lock:
@@ -601,6 +610,13 @@ class Follower:
             members = dict(self.members)
             last = self._last_item, self._last_change
             return Layout(generation, list(self.segments), numbers, self._flags.values, ids, *last, members)
+
+
+def _words_of(
+    words: Mapping[str, RowWords], stored: Int64Array, memory: Int64Array, slots: SlotMap, field: str
+) -> LiveLists:
+    """Return the lists of a field of the live rows at one moment."""
+    return words[field].over(np.concatenate([stored, memory])[slots.flags])
 
 
 def _starts(segments: Sequence[Segment]) -> list[int]:

@@ -23,6 +23,7 @@ from vizsla.engine.live_metadata import (
     MetadataBlock,
     stacked_column,
 )
+from vizsla.engine.row_words import LiveLists
 from vizsla.engine.slots import GrowingArray, SlotMap
 from vizsla.errors import InputError
 from vizsla.typing import BoolArray, Int32Array, Int64Array
@@ -51,6 +52,8 @@ class LiveMetadata(ItemMetadata):
         The number of items.
     fetch : function of an item's number
         Reads its metadata and its text from the catalog.
+    words : function of "title" or "text"
+        Returns the lists of the words of titles, or of the whole texts.
     """
 
     grows = True
@@ -62,8 +65,10 @@ class LiveMetadata(ItemMetadata):
         slots: SlotMap | None,
         count: int,
         fetch: Fetch,
+        words: Callable[[str], LiveLists],
     ):
         self._fields, self._blocks, self._fetch = fields, blocks, fetch
+        self.row_words = words
         self._live = None if slots is None else slots.flags
         self._last: tuple[int, tuple[dict[str, Any], str]] | None = None
         self.count, self.texts = count, None

@@ -12,6 +12,9 @@ WORD, PHRASE, PREFIX = "word", "phrase", "prefix"
 MIN_PREFIX = 2
 """A shorter prefix stands for too many words: it counts as a word."""
 
+STRAIGHT_QUOTES = dict.fromkeys(map(ord, "“”„‟＂"), '"')
+"""Quotes as word processors and Chinese keyboards write them."""
+
 _CLAUSE = re.compile(
     r"""
     (?P<sign>[+-](?=[^\s+\-]))?
@@ -83,6 +86,7 @@ def parse_web(text: str, is_field: Callable[[str], bool] = lambda name: False) -
     >>> parse_web('C++ e-mail 12:30 http://a.b/c "open').is_plain
     True
     """
+    text = text.translate(STRAIGHT_QUOTES)
     words: list[str] = []
     required: list[Clause] = []
     excluded: list[Clause] = []
