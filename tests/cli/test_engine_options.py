@@ -140,7 +140,7 @@ def test_a_click_has_its_weight_and_a_log_its_times(engine, capsys, tmp_path, mo
 
 def some_hits():
     """Return the answer of an engine."""
-    known = DetailsCollector.of([Item("fig", metadata={"price": 3}), Item("pear")])
+    known = DetailsCollector.of([Item("fig", "", metadata={"price": 3}), Item("pear", "")])
     catalog = Catalog(Strings.of(["fig", "pear"]), known)
     scores = np.array([2.5, 1.5], np.float32)
     return Candidates(np.array([0, 2]), np.array([0, 1], np.int32), scores, catalog=catalog)
@@ -158,7 +158,7 @@ def test_a_search_takes_its_options_and_prints_every_hit(engine, capsys):
         {"rank": 5, "id": "pear", "score": 1.5, "metadata": {}},
     ]
     assert shell(capsys, "search", "shop", "a fig").split() == [
-        *"query a fig".split(),
+        *["query", "a", "fig"],
         "1",
         "2.5000",
         "fig",
