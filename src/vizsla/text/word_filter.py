@@ -197,7 +197,7 @@ def common(lists: list[Int32Array], count: int) -> Int32Array:
     return found
 
 
-class Lists(Protocol):
+class Holders(Protocol):
     """The items that hold what a clause names."""
 
     def matching(self, clause: Clause) -> Int32Array:
@@ -245,7 +245,7 @@ class CatalogWords:
         # Not the details themselves: they are what this is filed under, and may go when nothing else needs them.
         self._rows, self._columns, self._count = details.row_words, details.columns, details.count
         self._texts = stored_texts(details) if self._rows is None else None
-        self._lists: dict[tuple[str, bool], Lists] = {}
+        self._lists: dict[tuple[str, bool], Holders] = {}
 
     @classmethod
     def of(cls, items: Strings) -> CatalogWords:
@@ -264,7 +264,7 @@ class CatalogWords:
                 _KNOWN[details] = known
         return known
 
-    def lists(self, field: str | None) -> Lists:
+    def lists(self, field: str | None) -> Holders:
         """Return the lists of a field, or of the whole texts."""
         column = "" if field is None else _column_of(field, self._columns)
         key = column or (TEXT if field is None else field.casefold()), bool(column)
@@ -272,7 +272,7 @@ class CatalogWords:
             self._lists[key] = self._made(*key)
         return self._lists[key]
 
-    def _made(self, name: str, is_column: bool) -> Lists:
+    def _made(self, name: str, is_column: bool) -> Holders:
         if is_column:
             return ValueLists(self._columns[name])
         return WordLists(self._texts) if self._rows is None else self._rows(name)  # type: ignore[no-any-return]
