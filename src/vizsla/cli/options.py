@@ -340,6 +340,8 @@ def prepared_where(given: Sequence[str], retriever: Retriever) -> Filter | None:
         filters.append(retriever.filter(where(*conditions)))
         for hint in filters[-1].hints:
             print(escape_control(f"vizsla: hint: {hint}"), file=sys.stderr)
+    if len(filters) == 1:  # of conditions alone: facets leave out those on their own fields
+        return filters[0]
     return Filter(np.logical_and.reduce([filter.mask for filter in filters]), retriever.items)
 
 

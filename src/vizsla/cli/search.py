@@ -201,8 +201,7 @@ class Answers:
             self._print_json(found, asked)
             return
         self._print_found(found)
-        for hint in found.hints if len(queries) == 1 else ():
-            print(escape_control(hint))
+        self._print_hints(found if len(queries) == 1 else None)
         calls = f", {found.stats.model_calls:,} model calls" if found.stats.model_calls else ""
         print(f"{found.stats.ms:.2f} ms{calls}")
         if arguments.explain:
@@ -236,6 +235,13 @@ class Answers:
         self._print_found(found)
         print(f"{found.stats.ms:.2f} ms")
 
+    def _print_hints(self, found: Candidates | None) -> None:
+        """Print what may have been meant; the hints of `--where` are said already, on standard error."""
+        said = () if self._where is None else self._where.hints
+        for hint in () if found is None else found.hints:
+            if hint not in said:
+                print(escape_control(hint))
+
     def _print_found(self, found: Candidates) -> None:
         if self._fields is not None:
             found.show(k=self._arguments.k, texts=self._texts(found), fields=self._fields)
@@ -266,8 +272,7 @@ class Answers:
             show_answers(found, k=given.k, texts=texts, fields=self._fields, offset=given.offset, others=others)
         else:
             show_blocks(found, k=given.k, texts=self._texts(found), offset=given.offset, others=others)
-        for hint in found.hints:
-            print(escape_control(hint))
+        self._print_hints(found)
         print_counts(page)
         if given.explain:
             self._print_reasons(found, asked)
