@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from contextlib import closing
 from time import perf_counter
 from typing import Any, NamedTuple
@@ -234,7 +234,7 @@ class Race:
                 final.append(next(made))
         return final
 
-    def _trials(self, names: list[str], round: Round) -> Iterator[LearningTrial]:
+    def _trials(self, names: list[str], round: Round) -> Generator[LearningTrial, None, None]:
         """Yield the trial of each candidate; workers make several at a time, and those that are known are read."""
         if self._on is None:
             yield from (self.trial(name, round) for name in names)

@@ -102,7 +102,12 @@ class Changes:
 
     def settle_fields(self, fields: FieldFacts) -> None:
         """Store what was decided of fields elsewhere, as by the values of all shards."""
-        self._steps.append(lambda connection: store_fields(connection, fields) or 0)
+
+        def settled(connection: sqlite3.Connection) -> int:
+            store_fields(connection, fields)
+            return 0
+
+        self._steps.append(settled)
 
     def update_metadata(self, changes: Mapping[str, Mapping[str, Any]]) -> None:
         """Change fields of items by id; None removes a field. Texts and what was made of them stay as they are."""

@@ -46,8 +46,8 @@ if TYPE_CHECKING:
 
 ATTEMPTS = 8
 """How often a search begins anew because a shard has changed meanwhile; then it asks about the moment it has seen."""
-RESTART_S = 60.0
-"""How long a call waits for a shard to be started again."""
+RESTART_S, LAPSE_S = 60.0, 2.0
+"""How long a call waits for a shard to be started again; of a pause of this process, only so much counts."""
 PAUSE_S = 0.05
 SOON_S = 5.0
 """How long is waited for shards whose answer can be done without."""
@@ -582,7 +582,7 @@ class ShardedEngine:
         skipped = list(left_out) or [False] * len(self._shards)
         answers: list[Any] = [None] * len(self._shards)
         waiting = {at: shard.call(method, *calls[at]) for at, shard in enumerate(self._shards) if not skipped[at]}
-        patience, lost = time.monotonic() + RESTART_S, None
+        waited, seen, lost = 0.0, time.monotonic(), None
         while waiting:
             left = None if end is None else max(0.0, end - time.monotonic())
             places = list(waiting)
@@ -596,14 +596,14 @@ class ShardedEngine:
                 except ShardLostError as error:
                     lost = error
                 except WorkerLostError:
-                    now = time.monotonic()
-                    if now > (patience if end is None else end):
-                        if end is None:
-                            raise
-                        continue
-                    again[at] = calls[at]
+                    if end is None and waited > RESTART_S:
+                        raise
+                    if end is None or time.monotonic() < end:
+                        again[at] = calls[at]
             if again:
                 time.sleep(PAUSE_S)
+            now = time.monotonic()
+            waited, seen = waited + min(now - seen, LAPSE_S), now
             waiting = {at: self._shards[at].call(method, *call) for at, call in again.items()}
         if lost is not None and end is None:
             raise lost
