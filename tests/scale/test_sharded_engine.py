@@ -68,7 +68,10 @@ def changed(engine, pick, count):
     """Apply random writes, the same to every engine that is given the same random numbers."""
     for _ in range(count):
         step = pick.random()
-        if step < 0.7:
+        if step < 0.1 and (kept := engine.search("fig", 3, using="words")) is not None:
+            best = getattr(kept, "candidates", kept).ids[0]
+            engine.clicks([(pick.choice(QUERIES[:4]), id) for id in best])
+        elif step < 0.7:
             engine.upsert([made_up(pick, number) for number in pick.sample(range(120), pick.randint(1, 12))])
         else:
             ids = [f"i{number}" for number in pick.sample(range(120), 4)]
@@ -100,6 +103,27 @@ def test_answers_are_those_of_one_engine(tmp_path, shards, analyzer):
                 for id in one.search(query, 3, using="words").ids[0]:
                     here, there = several.explain(query, id, using="words"), one.member("words").explain(query, id)
                     assert here.to_dict() == there.to_dict()
+
+
+@pytest.mark.parametrize("variant", ["robertson", "atire", "bm25l", "bm25+", "guarded", "float16"])
+def test_every_kind_of_member_answers_as_in_one_engine(tmp_path, variant):
+    recipes, bindings = members()
+    if variant in ("guarded", "float16"):
+        options = {"guarded": True, "storage": "float32"} if variant == "guarded" else {"storage": variant}
+        recipes["dense"] = vizsla.dense(["a"], bindings["encoder"], **options).recipe
+    else:
+        recipes["words"] = Recipe.of(
+            "bm25", variant=variant, k1=0.9, b=0.6, analyzer=AnyLanguage(["german", "english"])
+        )
+    common = {"members": recipes, "flush_rows": 40, "bindings": bindings}
+    one = Engine.create(tmp_path / "one", maintenance="manual", **common)
+    with one, ShardedEngine.create(tmp_path / "several", 3, **common) as several:
+        for engine in (one, several):
+            changed(engine, random.Random(5), 9)
+        for using in ("words", "dense"):
+            for where in (None, vizsla.where("price > 4")):
+                found = several.search(QUERIES, 7, using=using, where=where).candidates
+                assert answers(found) == answers(one.search(QUERIES, 7, using=using, where=where))
 
 
 def test_writes_and_reads_by_id(tmp_path):
