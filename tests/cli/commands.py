@@ -84,6 +84,12 @@ COMMANDS = {
         "train_cross_encoder:train_cross_encoder",
         {"--retriever {bm25}": {"retriever": is_kind("bm25")}, "--teacher {dense}": {"teacher": is_kind("dense")}},
     ),
+    "train bi-encoder": (
+        ["{items}", "--clicks", "{log}", "--model", "m", "-o", "{new}"],
+        "train_bi_encoder:train_bi_encoder",
+        {"--retriever {bm25}": {"retriever": is_kind("bm25")}, "--teacher {dense}": {"teacher": is_kind("dense")}},
+    ),
+    "train dssm": (ON_CLICKS, "train_dssm:train_dssm", {"--retriever {bm25}": {"retriever": is_kind("bm25")}}),
     "train jpq": (
         ["{dense}", "--clicks", "{log}", "--bytes", "1", "--bits", "4", "-o", "{new}"],
         "train_jpq:prepared_run",

@@ -28,9 +28,11 @@ from vizsla.indexes.hnsw import HnswIndex
 from vizsla.indexes.ivf import IvfIndex
 from vizsla.indexes.pq.pq_index import PqIndex
 from vizsla.io.write import write_dataset
+from vizsla.methods.bi_encoder import BiEncoderSettings, train_bi_encoder
 from vizsla.methods.cross_encoder import CrossEncoderSettings, train_cross_encoder
 from vizsla.methods.cur.anchors import anchor_queries
 from vizsla.methods.dense import dense
+from vizsla.methods.dssm import DssmSettings, train_dssm
 from vizsla.methods.fusion.fit import learn_fusion
 from vizsla.methods.jpq.query_adapter import QueryModel
 from vizsla.methods.jpq.settings import JpqSettings
@@ -60,6 +62,8 @@ MIRRORED = {
     "train sidr": [train_sidr, SidrSettings],
     "train xrlinear": [xrlinear],
     "train cross-encoder": [train_cross_encoder, CrossEncoderSettings],
+    "train bi-encoder": [train_bi_encoder, BiEncoderSettings],
+    "train dssm": [train_dssm, DssmSettings],
     "train jpq": [train_jpq, PqIndex.build, JpqSettings, QueryModel],
     "learn": [learn],
     "engine learn": [relearn],
@@ -104,6 +108,9 @@ CHOICES = {
     "basis": "vizsla.methods.cur.residual:BASES",
     "storage": "vizsla.methods.cur.factors:STORAGES",
     "form": "vizsla.scorers.pair_models:FORMS",
+    "teacher_loss": "vizsla.learning.distillation:TEACHER_LOSSES",
+    "towers": "vizsla.learning.torch_towers:TOWERS",
+    "mining": "vizsla.methods.bi_encoder:MINING",
     "index": "vizsla.indexes.factory:DENSE_MODULES",
 }
 LOSSES = {"train xrlinear": "vizsla.methods.xrlinear.layer:LOSSES"}

@@ -8,7 +8,7 @@ import pytest
 
 from vizsla.core.validation import NumberRange
 from vizsla.errors import InputError, check_positive, check_range
-from vizsla.methods import cross_encoder
+from vizsla.methods import bi_encoder, cross_encoder, dssm
 from vizsla.methods.jpq import settings as jpq
 from vizsla.methods.pefa import options as pefa_xl
 from vizsla.methods.pefa import options as pefa_xs
@@ -18,6 +18,8 @@ from vizsla.methods.tokens import learner
 CLASSES = {
     jpq.JpqSettings: (jpq.SETTING_RANGES, {}),
     sidr.SidrSettings: (sidr.SETTING_RANGES, {}),
+    bi_encoder.BiEncoderSettings: (bi_encoder.SETTING_RANGES, {}),
+    dssm.DssmSettings: (dssm.SETTING_RANGES, {}),
     cross_encoder.CrossEncoderSettings: (cross_encoder.SETTING_RANGES, {}),
     learner.LearningSettings: (learner.SETTING_RANGES, {}),
     pefa_xs.XsSettings: (pefa_xs.XS_RANGES, {"weight": 0.5}),

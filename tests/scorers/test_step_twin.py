@@ -13,7 +13,8 @@ from vizsla.base.encoder import FunctionEncoder
 from vizsla.base.queries import Queries
 from vizsla.learning.data import Positives
 from vizsla.learning.distillation import Teacher
-from vizsla.methods.cross_encoder import CrossEncoderSettings, CrossEncoderTraining, PairLearner, PairTrainingData
+from vizsla.learning.pairs import PairTrainingData
+from vizsla.methods.cross_encoder import CrossEncoderSettings, CrossEncoderTraining, PairLearner
 from vizsla.methods.dense import dense
 
 torch = pytest.importorskip("torch", reason="the extra neural is not installed")

@@ -52,6 +52,8 @@ KINDS = {
         "tokens": "what the tokens of a query weigh, and call to mind",
         "sidr": "a transformer that weighs tokens, over a token index",
         "xrlinear": "a tree of items with a sparse linear matcher at every node",
+        "bi-encoder": "a transformer that encodes queries and items",
+        "dssm": "vectors of n-grams, without a transformer: minutes",
         "cross-encoder": "a transformer that reads query and item together",
         "jpq": "codes of items whose centroids learn together with the query side",
     },

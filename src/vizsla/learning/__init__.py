@@ -9,7 +9,9 @@ from vizsla._internal.lazy import lazy_attribute
 if TYPE_CHECKING:
     from vizsla.learning.selection import Choice as Choice
     from vizsla.learning.selection import ChoiceWarning as ChoiceWarning
+    from vizsla.methods.bi_encoder import train_bi_encoder as train_bi_encoder
     from vizsla.methods.cross_encoder import train_cross_encoder as train_cross_encoder
+    from vizsla.methods.dssm import train_dssm as train_dssm
     from vizsla.methods.jpq.query_adapter import QueryModel as QueryModel
     from vizsla.methods.jpq.settings import JpqSettings as JpqSettings
     from vizsla.methods.jpq.train_jpq import train_jpq as train_jpq
@@ -23,7 +25,9 @@ _PUBLIC = {
     "JpqSettings": "vizsla.methods.jpq.settings",
     "QueryModel": "vizsla.methods.jpq.query_adapter",
     "SidrSettings": "vizsla.methods.sidr.settings",
+    "train_bi_encoder": "vizsla.methods.bi_encoder",
     "train_cross_encoder": "vizsla.methods.cross_encoder",
+    "train_dssm": "vizsla.methods.dssm",
     "train_jpq": "vizsla.methods.jpq.train_jpq",
     "train_sidr": "vizsla.methods.sidr.train_sidr",
     "train_tokens": "vizsla.methods.tokens.train_tokens",

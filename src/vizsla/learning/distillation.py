@@ -40,6 +40,34 @@ def distillation(student: Any, teacher: Any, listed: Any) -> tuple[float, Float6
     return float((shares * gaps).sum() / queries), gradient
 
 
+def squared_distillation(student: Any, teacher: Any, listed: Any) -> tuple[float, Float64Array]:
+    """Return the mean squared difference of scores, each query's centered, and its derivative by the student's scores.
+
+    Parameters
+    ----------
+    student, teacher : float arrays, queries × items
+        Scores on one scale; what is added to all of a query's changes nothing.
+    listed : bool array, queries × items
+        Which entries count; the others are padding.
+
+    Examples
+    --------
+    >>> loss, gradient = squared_distillation([[2.0, 0.0]], [[7.0, 7.0]], [[True, True]])
+    >>> loss, gradient.tolist()
+    (1.0, [[1.0, -1.0]])
+    """
+    inside = np.asarray(listed, np.bool_)
+    counts = np.maximum(1, inside.sum(axis=1, keepdims=True))
+    gaps = np.where(inside, np.asarray(student, np.float64) - np.asarray(teacher, np.float64), 0.0)
+    gaps = np.where(inside, gaps - gaps.sum(axis=1, keepdims=True) / counts, 0.0)
+    queries = max(1, len(inside))
+    return float((np.square(gaps) / counts).sum() / queries), 2 * gaps / counts / queries
+
+
+TEACHER_LOSSES = {"shares": distillation, "squares": squared_distillation}
+"""How a teacher is imitated: listwise by shares, or score by score."""
+
+
 def log_shares(scores: Any, inside: NDArray[np.bool_]) -> Float64Array:
     """Return the logarithm of each entry's share; numbers without meaning where nothing is listed."""
     values = np.asarray(scores, np.float64)

@@ -27,18 +27,18 @@ from vizsla.core.validation import (
 )
 from vizsla.errors import InputError, check_choice
 from vizsla.learning.clicks import ClickLog
-from vizsla.learning.data import Positives
-from vizsla.learning.distillation import Teacher, distillation
+from vizsla.learning.distillation import TEACHER_LOSSES
 from vizsla.learning.loop import Training, TrainingLoop, TrainingState, Watch
 from vizsla.learning.losses import LOSSES
 from vizsla.learning.measures import ndcgs
 from vizsla.learning.optimizers import rate_factor
+from vizsla.learning.pairs import PairTrainingData, training_data_of
 from vizsla.learning.selection import ChoiceWarning
 from vizsla.learning.splits import log_splits, too_few
 from vizsla.learning.torch_optimizers import TorchAdamW
 from vizsla.methods.bm25 import bm25
 from vizsla.scorers.pair_models import TorchPairModel, checksum_of
-from vizsla.typing import Float32Array, Float64Array, Int32Array, Int64Array
+from vizsla.typing import Float32Array, Float64Array, Int64Array
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -73,6 +73,8 @@ class CrossEncoderSettings:
         What clicks are learned by; "softmax" is the cross-entropy of the clicked item among the negatives.
     share : float
         The click loss's share; the rest is distillation from a teacher.
+    teacher_loss : {"shares", "squares"}
+        How a teacher is imitated: the divergence of softmax shares, or the squared difference of centered scores.
     rate : float
         The learning rate.
     decay : float
@@ -105,6 +107,7 @@ class CrossEncoderSettings:
     depth: int = 50
     loss: str = "softmax"
     share: float = 1.0
+    teacher_loss: str = "shares"
     rate: float = 5e-5
     decay: float = 0.01
     warm_up: float = 0.1
@@ -117,72 +120,12 @@ class CrossEncoderSettings:
 
     def __post_init__(self) -> None:
         check_choice("loss", self.loss, list(LOSSES))
+        check_choice("teacher_loss", self.teacher_loss, list(TEACHER_LOSSES))
         check_numbers(self, SETTING_RANGES)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the numbers by name."""
         return asdict(self)
-
-
-@dataclass(frozen=True)
-class PairTrainingData:
-    """What a cross-encoder learns from.
-
-    Parameters
-    ----------
-    queries : list of str
-        Their texts.
-    texts : list of str
-        The items'.
-    relevant : Positives
-        The clicked items.
-    confused : int32 array, queries × depth
-        A retriever's best items that were not clicked, padded with -1.
-    teacher : Teacher or None
-        Whose scores are imitated.
-    """
-
-    queries: list[str]
-    texts: list[str]
-    relevant: Positives
-    confused: Int32Array
-    teacher: Teacher | None = None
-
-    def __len__(self) -> int:
-        return len(self.queries)
-
-    def drawn(self, numbers: Int64Array, negatives: int, random: np.random.Generator) -> Int32Array:
-        """Return for each query a clicked item, drawn by weight, and negatives after it."""
-        rows = np.zeros((len(numbers), 1 + negatives), np.int32)
-        for row, number in zip(rows, numbers.tolist(), strict=True):
-            weights = self.relevant.weights[number].astype(np.float64)
-            clicked = self.relevant.items[number]
-            row[0] = clicked[random.choice(len(clicked), p=weights / weights.sum())]
-            row[1:] = self._negatives(number, negatives, random)
-        return rows
-
-    def _negatives(self, number: int, count: int, random: np.random.Generator) -> Int32Array:
-        """Draw hard negatives; items at random where the retriever found too few."""
-        hard = self.confused[number][self.confused[number] >= 0]
-        chosen = random.permutation(hard)[:count]
-        clicked = self.relevant.items[number]
-        others = random.integers(0, len(self.texts), 4 * (count + len(clicked)))
-        others = others[~np.isin(others, clicked)]
-        if len(chosen) + len(others) < count:
-            raise InputError("The dataset must have items that were not clicked for a query. Got too few.")
-        return np.concatenate([chosen, others])[:count].astype(np.int32)
-
-
-def training_data_of(
-    log: ClickLog, texts: list[str], retriever: Retriever, teacher: Retriever | None, *, depth: int, threads: int
-) -> PairTrainingData:
-    """Make training_data of a log: the retriever is asked for every query once."""
-    asked = Queries(log.take_queries(np.arange(len(log))))
-    relevant = Positives.of(log.offsets, log.items, log.units.astype(np.float64))
-    found = Teacher(retriever, asked, depth=depth, threads=threads).best
-    clicked = (found[:, :, None] == relevant.items[:, None, :]).any(axis=2)
-    taught = None if teacher is None else Teacher(teacher, asked, depth=depth, threads=threads)
-    return PairTrainingData(asked.texts, texts, relevant, np.where(clicked, -1, found).astype(np.int32), taught)
 
 
 MEASURED_DEPTH = 10
@@ -314,7 +257,7 @@ class CrossEncoderTraining(Training):
         if self.training_data.teacher is not None and share < 1:
             listed = np.ones(items.shape, np.bool_)
             wanted = self.training_data.teacher.scores(numbers, items, listed) / self.training_data.teacher.spread
-            taught, gradient = distillation(scores, wanted, listed)
+            taught, gradient = TEACHER_LOSSES[self.settings.teacher_loss](scores, wanted, listed)
             loss, by_score = loss + (1 - share) * taught, by_score + (1 - share) * gradient
         return loss, by_score.astype(np.float32)
 
@@ -369,7 +312,7 @@ def train_cross_encoder(
     retriever : Retriever, optional
         Over the dataset's items; its best items without clicks are the hard negatives. BM25 unless given.
     teacher : Retriever, optional
-        Over the dataset's items; with ``share`` below 1 its scores are imitated.
+        Over the dataset's items; with ``share`` below 1 its scores are imitated. Several are averaged as a sum.
     form : {"head", "dot"}
         A head over the first token, or the inner product of first and last token ([EMB]-CE).
     layers : int, optional
