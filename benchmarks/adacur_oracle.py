@@ -23,15 +23,34 @@ def oracle_recalls(
     """
     factors, found = Factors.of(anchors), []
     for row, scores in enumerate(exact):
-        free = np.ones(len(scores), np.bool_)
-        free[best_places(scores, masked)] = False
-        random = np.random.default_rng(row)
-        chosen = choose(scores, free, budget // 2, how, epsilon, random)
-        span = IncrementalLstsq(factors.dim)
-        span.add(factors.columns(chosen), scores[chosen])
-        left = np.ones((1, len(scores)), np.bool_)
-        left[0, chosen] = False
-        weights = span.weights()[None].astype(np.float32)
-        bought = np.concatenate([chosen, factors.best(weights, left, budget - len(chosen))[0][0]])
+        _, bought = estimates(factors, scores, row, budget // 2, how=how, epsilon=epsilon, masked=masked, budget=budget)
         found.append([np.isin(best_places(scores, depth), bought).mean() for depth in depths])
     return np.mean(found, axis=0).tolist()
+
+
+def estimates(
+    factors: Factors,
+    scores: NDArray[np.float32],
+    row: int,
+    anchor_items: int,
+    *,
+    how: str,
+    epsilon: float,
+    masked: int,
+    budget: int | None = None,
+) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
+    """Return estimates of all items from a query's anchor items by an oracle, and what the whole budget buys.
+
+    "random" takes anchor items at random, as ANNCUR does.
+    """
+    free = np.ones(len(scores), np.bool_)
+    free[best_places(scores, masked)] = False
+    chosen = choose(scores, free, anchor_items, how, epsilon, np.random.default_rng(row))
+    span = IncrementalLstsq(factors.dim)
+    span.add(factors.columns(chosen), scores[chosen])
+    left = np.ones((1, len(scores)), np.bool_)
+    left[0, chosen] = False
+    weights = span.weights()[None].astype(np.float32)
+    more = factors.best(weights, left, (budget or len(chosen)) - len(chosen))[0][0] if budget else chosen[:0]
+    guessed = np.asarray(weights[0] @ factors.columns(np.arange(len(scores))).T, np.float32).reshape(-1)
+    return guessed, np.concatenate([chosen, more])
