@@ -141,7 +141,7 @@ MEASURE = "nDCG@10"
 
 
 @dataclass(frozen=True)
-class HeldOutQueries:
+class HeldOutPool:
     """Held-out queries, and the items that they are asked among.
 
     Parameters
@@ -157,7 +157,7 @@ class HeldOutQueries:
     clicks: csr_array
 
     @classmethod
-    def of(cls, log: ClickLog, held: NDArray[np.int64], texts: list[str], *, pool: int, seed: int) -> HeldOutQueries:
+    def of(cls, log: ClickLog, held: NDArray[np.int64], texts: list[str], *, pool: int, seed: int) -> HeldOutPool:
         """Take the clicked items and as many others, drawn at random, as the pool has room for."""
         clicks = log.matrix[held]
         clicked = np.unique(clicks.indices)

@@ -33,7 +33,7 @@ from vizsla.learning.distillation import TEACHER_LOSSES
 from vizsla.learning.loop import Training, TrainingLoop, TrainingState, Watch
 from vizsla.learning.losses import contrastive
 from vizsla.learning.optimizers import rate_factor
-from vizsla.learning.pairs import MEASURE, Batch, HeldOutQueries, PairTrainingData, training_data_of
+from vizsla.learning.pairs import MEASURE, Batch, HeldOutPool, PairTrainingData, training_data_of
 from vizsla.learning.selection import ChoiceWarning
 from vizsla.learning.splits import log_splits, too_few
 from vizsla.learning.torch_towers import TorchTowers
@@ -376,7 +376,7 @@ def _prepared(
     teacher: Retriever | None,
     settings: BiEncoderSettings,
     threads: int,
-) -> tuple[PairTrainingData, HeldOutQueries | None]:
+) -> tuple[PairTrainingData, HeldOutPool | None]:
     """Return training data, and held-out queries where the log is long enough to spare some."""
     texts = [item.default_text() for item in dataset.items]
     log = ClickLog.of(dataset, dataset.item_ids)
@@ -389,5 +389,5 @@ def _prepared(
         return training_data_of(log, texts, finds, teacher, **options), None
     split = next(log_splits(log, cold=settings.cold, seed=settings.seed))
     some = split.held[:: max(1, -(-len(split.held) // settings.held_out))]
-    held = HeldOutQueries.of(log, some, texts, pool=settings.pool, seed=settings.seed)
+    held = HeldOutPool.of(log, some, texts, pool=settings.pool, seed=settings.seed)
     return training_data_of(split.train, texts, finds, teacher, **options), held

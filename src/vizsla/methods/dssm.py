@@ -20,7 +20,7 @@ from vizsla.learning.clicks import ClickLog
 from vizsla.learning.loop import Training, TrainingLoop, TrainingState, Watch
 from vizsla.learning.losses import contrastive
 from vizsla.learning.optimizers import rate_factor
-from vizsla.learning.pairs import Batch, HeldOutQueries, PairTrainingData, training_data_of
+from vizsla.learning.pairs import Batch, HeldOutPool, PairTrainingData, training_data_of
 from vizsla.learning.splits import log_splits, too_few
 from vizsla.methods.bm25 import bm25
 from vizsla.typing import Float32Array, Int64Array
@@ -235,7 +235,7 @@ def train_dssm(
     held = None
     if split is not None:
         some = split.held[:: max(1, -(-len(split.held) // chosen.held_out))]
-        held = HeldOutQueries.of(log, some, texts, pool=POOL, seed=chosen.seed)
+        held = HeldOutPool.of(log, some, texts, pool=POOL, seed=chosen.seed)
     loop = TrainingLoop(
         training, key=training.key, measure=None if held is None else lambda: [held.measured(training)],
         every=chosen.every, patience=chosen.patience, checkpoint=None if checkpoint is None else Path(checkpoint),
