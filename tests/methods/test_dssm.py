@@ -11,7 +11,7 @@ from vizsla.encoders.lsa import LsaEncoder
 from vizsla.encoders.open import open_encoder
 from vizsla.errors import InputError
 from vizsla.learning.clicks import ClickLog
-from vizsla.learning.pairs import Batch, training_data_of
+from vizsla.learning.pairs import ContrastiveBatch, training_data_of
 from vizsla.methods.bm25 import bm25
 from vizsla.methods.dense import dense
 from vizsla.methods.dssm import BagTraining, DssmSettings, train_dssm
@@ -40,7 +40,7 @@ def test_steps_are_those_of_autograd():
     squares = np.zeros(len(encoder.projection))
     for number in range(3):
         numbers = np.random.default_rng(number).permutation(len(taught))[:7]
-        batch = Batch(numbers, taught.drawn(numbers, 2, np.random.default_rng([0, 1, number])))
+        batch = ContrastiveBatch(numbers, taught.drawn(numbers, 2, np.random.default_rng([0, 1, number])))
         sides = [torch.tensor(rows, dtype=torch.float64) @ matrix for rows in (asked[numbers], read[batch.columns])]
         queries, items = (torch.nn.functional.normalize(side, dim=1) for side in sides)
         excluded = torch.tensor(batch.excluded(taught.relevant))

@@ -92,12 +92,12 @@ def training_data_of(
     return PairTrainingData(asked.texts, texts, relevant, np.where(clicked, -1, found).astype(np.int32), taught)
 
 
-class Batch(NamedTuple):
+class ContrastiveBatch(NamedTuple):
     """A step's queries by number, and each one's items: the clicked one first, then its hard negatives.
 
     Examples
     --------
-    >>> batch = Batch(np.array([4, 9]), np.array([[7, 1, 2], [8, 3, 7]], np.int32))
+    >>> batch = ContrastiveBatch(np.array([4, 9]), np.array([[7, 1, 2], [8, 3, 7]], np.int32))
     >>> batch.columns.tolist(), batch.places.tolist()
     ([7, 8, 1, 2, 3, 7], [[0, 2, 3], [1, 4, 5]])
     """

@@ -33,7 +33,7 @@ from vizsla.learning.distillation import TEACHER_LOSSES
 from vizsla.learning.loop import Training, TrainingLoop, TrainingState, Watch
 from vizsla.learning.losses import contrastive
 from vizsla.learning.optimizers import rate_factor
-from vizsla.learning.pairs import MEASURE, Batch, HeldOutPool, PairTrainingData, training_data_of
+from vizsla.learning.pairs import MEASURE, ContrastiveBatch, HeldOutPool, PairTrainingData, training_data_of
 from vizsla.learning.selection import ChoiceWarning
 from vizsla.learning.splits import log_splits, too_few
 from vizsla.learning.torch_towers import TorchTowers
@@ -170,7 +170,7 @@ class BiEncoderTraining(Training):
         random = np.random.default_rng([settings.seed, 1, self.steps_done])
         if settings.negatives and settings.mining != "retriever" and self.steps_done % settings.refresh == 0:
             self._refresh()
-        batch = Batch(numbers, self._drawn(numbers, random))
+        batch = ContrastiveBatch(numbers, self._drawn(numbers, random))
         asked = [self.training_data.queries[number] for number in numbers.tolist()]
         stays = self.towers.towers == "queries"
         read = [] if stays else [self.training_data.texts[item] for item in batch.columns.tolist()]
@@ -184,7 +184,7 @@ class BiEncoderTraining(Training):
         self.steps_done += 1
         return loss
 
-    def _loss(self, batch: Batch, queries: Float32Array, rows: Float32Array) -> tuple[float, Float64Array]:
+    def _loss(self, batch: ContrastiveBatch, queries: Float32Array, rows: Float32Array) -> tuple[float, Float64Array]:
         """Return the loss, and its derivative by each scaled score."""
         scores = (queries.astype(np.float64) @ rows.T) * self.settings.scale
         share, loss, by_score = self.settings.share, 0.0, np.zeros(scores.shape)

@@ -20,7 +20,7 @@ from vizsla.learning.clicks import ClickLog
 from vizsla.learning.loop import Training, TrainingLoop, TrainingState, Watch
 from vizsla.learning.losses import contrastive
 from vizsla.learning.optimizers import rate_factor
-from vizsla.learning.pairs import Batch, HeldOutPool, PairTrainingData, training_data_of
+from vizsla.learning.pairs import ContrastiveBatch, HeldOutPool, PairTrainingData, training_data_of
 from vizsla.learning.splits import log_splits, too_few
 from vizsla.methods.bm25 import bm25
 from vizsla.typing import Float32Array, Int64Array
@@ -129,7 +129,7 @@ class BagTraining(Training):
         """Learn from these queries; return their loss before the step."""
         settings = self.settings
         random = np.random.default_rng([settings.seed, 1, self.steps_done])
-        batch = Batch(numbers, self.training_data.drawn(numbers, settings.negatives, random))
+        batch = ContrastiveBatch(numbers, self.training_data.drawn(numbers, settings.negatives, random))
         from scipy.sparse import vstack
 
         rows = vstack([self._asked[numbers], self._read[batch.columns]], format="csr")
