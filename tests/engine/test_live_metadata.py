@@ -78,6 +78,26 @@ def test_columns_are_written_anew_once_many_rows_have_changed(engine, monkeypatc
     check(engine, rows)
 
 
+def test_changes_of_rows_whose_segment_is_gone_keep_nothing_busy(engine, monkeypatch):
+    monkeypatch.setattr(maintenance, "MAX_CHANGED_ROWS", 2)
+    rows = {}
+    for start in (0, 20):
+        add(engine, rows, range(start, start + 20))
+        engine.flush()
+    engine.update_metadata({f"i{n}": {"price": 9} for n in range(8)})
+    engine.delete([f"i{n}" for n in range(20)])
+    rows = {id: row for id, row in rows.items() if int(id[1:]) >= 20}
+    engine.compact()  # nothing of the first segment is left
+    steps = 0
+    while engine._maintenance.step():
+        steps += 1
+        assert steps < 10
+    with engine._catalog.reading() as connection:
+        assert connection.execute("SELECT COUNT(*) FROM metadata_changes").fetchone() == (0,)
+    check(engine, rows)
+    assert engine.check() == []
+
+
 @pytest.mark.parametrize("flush", [False, True])
 def test_a_deletion_by_a_condition_sees_what_other_writers_stored_meanwhile(engine, flush):
     rows = {}

@@ -239,13 +239,13 @@ class Maintenance:
     def rewrite_metadata(self) -> bool:
         """Write the columns of the segment that most rows have changed in anew, where that is due; say whether."""
         with self.follower.lock, self.catalog.reading() as connection:
-            segments, layout = stored_segments(connection), state_of(connection).layout
-            sql = "SELECT DISTINCT n FROM metadata_changes ORDER BY n"
-            changed = np.array([row[0] for row in connection.execute(sql)], np.int64)
-        if len(changed) <= MAX_CHANGED_ROWS or not segments:
+            segments, state = stored_segments(connection), state_of(connection)
+            sql = "SELECT DISTINCT n FROM metadata_changes WHERE n <= ? ORDER BY n"
+            changed = np.array([row[0] for row in connection.execute(sql, (state.frontier,))], np.int64)
+        counts = np.diff(np.searchsorted(changed, [*(segment.first for segment in segments), state.frontier + 1]))
+        if counts.sum() <= MAX_CHANGED_ROWS:
             return False
-        bounds = np.searchsorted(changed, [*(segment.first for segment in segments), np.iinfo(np.int64).max])
-        segment = segments[int(np.argmax(np.diff(bounds)))]
+        segment = segments[int(np.argmax(counts))]
         with NewFolder(self.catalog.folder) as new:
             part = new.part(METADATA_PART)
             with Writing(part):
@@ -254,7 +254,7 @@ class Maintenance:
             files = json.dumps(files_of(part))
 
             def swapped(connection: sqlite3.Connection) -> None:
-                check_layout(connection, layout)
+                check_layout(connection, state.layout)
                 values = f"{new.name}/{METADATA_PART}", files, segment.number, METADATA
                 connection.execute("UPDATE parts SET folder = ?, files = ? WHERE s = ? AND m = ?", values)
                 connection.execute("UPDATE segments SET changes = ? WHERE s = ?", (changes, segment.number))
@@ -402,6 +402,9 @@ def changed_layout(connection: sqlite3.Connection) -> None:
     # Rows in memory are read again; those of segments stay listed until the columns have the change.
     connection.execute("DELETE FROM metadata_changes WHERE n > (SELECT frontier FROM state)")
     segments = connection.execute("SELECT first, changes FROM segments ORDER BY first").fetchall()
+    # Rows before the first segment are deleted, and their segments are gone.
+    earliest = segments[0][0] if segments else np.iinfo(np.int64).max
+    connection.execute("DELETE FROM metadata_changes WHERE n < ?", (int(earliest),))
     ends = [*(first for first, _ in segments[1:]), np.iinfo(np.int64).max]
     sql = "DELETE FROM metadata_changes WHERE n >= ? AND n < ? AND u <= ?"
     spans = [(first, int(end), changes) for (first, changes), end in zip(segments, ends, strict=False)]
