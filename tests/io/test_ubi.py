@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import os
 
@@ -81,3 +82,32 @@ def test_a_pipe_is_refused_instead_of_waited_for(tmp_path):
     items = written(tmp_path / "items.jsonl", [{"id": "fig", "text": "a fig"}])
     with pytest.raises(InputError, match="a pipe"):
         vizsla.open_dataset(items, queries=tmp_path / "pipe")
+
+
+def test_clicks_are_weighed_against_the_bias_of_their_positions(tmp_path, capsys):
+    """A thousand answers show two items in both orders; the second place is clicked an eighth as often."""
+    queries, events = [], []
+    for number in range(1000):
+        order = ["fig", "plum"] if number % 2 else ["plum", "fig"]
+        queries.append({"query_id": f"q{number}", "user_query": "fruit", "query_response_hit_ids": order})
+        place = 1 if number % 5 else 2 if number % 10 == 0 else 0  # 800 clicks at the first place, 100 at the second
+        if place:
+            clicked = order[place - 1]
+            chosen = {"object": {"object_id": clicked}, "position": {"ordinal": place}}
+            events.append({"action_name": "click", "user_query": "fruit", "event_attributes": chosen})
+    log, shown = written(tmp_path / "events.jsonl", events), written(tmp_path / "queries.jsonl", queries)
+    out = tmp_path / "clicks.csv"
+    command = ["convert", "ubi", str(log), str(out), "--correct-positions"]
+    assert main(command) == 2
+    assert "must give what was shown" in capsys.readouterr().err
+    assert main([*command, "--queries", str(shown)]) == 0
+    said = capsys.readouterr().out
+    first, second = (float(each) for each in said.split("position: ")[1].split())
+    places = [event["event_attributes"]["position"]["ordinal"] for event in events]
+    assert first == 1
+    assert second == pytest.approx(places.count(2) / places.count(1), abs=0.01)
+    weights = {}
+    with out.open(newline="") as file:
+        for row in csv.DictReader(file):
+            weights.setdefault(row["position"], set()).add(float(row["weight"]))
+    assert max(weights["2"]) / max(weights["1"]) == pytest.approx(1 / second, rel=0.1)

@@ -16,13 +16,14 @@ from vizsla import __version__
 from vizsla.artifacts.manifest import MANIFEST, Manifest
 from vizsla.autopilot.fusing import NEW_ITEMS, SearchPlan
 from vizsla.autopilot.proposals import Candidate, Workshop
+from vizsla.autopilot.refinements import SCORER
 from vizsla.autopilot.trials import data_digest
 from vizsla.base.recipe import Recipe
 from vizsla.base.retriever import Retriever
 from vizsla.core.validation import as_path
 from vizsla.data.dataset import Dataset
 from vizsla.engine.engine import Engine
-from vizsla.errors import InputError
+from vizsla.errors import CompositionError, InputError
 from vizsla.methods.cold_items import ColdItemBoost
 
 DEFAULT_MEMBER = "learned"
@@ -65,6 +66,10 @@ class Winner(NamedTuple):
         if NEW_ITEMS in self.plan.expression:
             first = next(iter(built.values()))
             built[NEW_ITEMS] = ColdItemBoost.of(workshop.dataset, first.items)
+        if f"({SCORER}," in self.plan.expression:
+            if SCORER not in workshop.bindings:
+                raise InputError(f"`scorer` must be given to build {self.plan.expression}. Got none.")
+            built[SCORER] = workshop.bindings[SCORER]
         return self.plan.composed(built)
 
 
@@ -118,9 +123,12 @@ def _clicks(dataset: Dataset) -> Iterator[tuple[Any, ...]]:
 
 
 def artifact_digest(retriever: Retriever) -> str:
-    """Return the checksum of a retriever as an artifact: equal content, equal digest."""
+    """Return the checksum of a retriever as an artifact: equal content, equal digest; "" with a scorer that is code."""
     with tempfile.TemporaryDirectory(prefix="vizsla-") as folder:
-        path = retriever.save(Path(folder) / "winner")
+        try:
+            path = retriever.save(Path(folder) / "winner")
+        except CompositionError:
+            return ""
         return Manifest.parse((path / MANIFEST).read_bytes()).digest
 
 

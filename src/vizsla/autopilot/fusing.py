@@ -150,17 +150,17 @@ class PartPool:
         names = tuple(self.names[at] for at in trial.used)
         if len(names) == 1:
             return SearchPlan(names[0], names)
-        terms = [f"{_number(trial.weights[at])}*{self._scaled(at, trial.how)}" for at in trial.used]
+        terms = [f"{decimal_text(trial.weights[at])}*{self._scaled(at, trial.how)}" for at in trial.used]
         if trial.lift:
-            terms.append(f"{_number(trial.lift)}*{NEW_ITEMS}")
+            terms.append(f"{decimal_text(trial.lift)}*{NEW_ITEMS}")
         return SearchPlan(" + ".join(terms), names)
 
     def _scaled(self, at: int, how: str) -> str:
         if how not in ("linear", "exp"):
             return f"{self.names[at]}.normalized('{how}')"
         rule = self.pool.rules[at][how]
-        height = f", height={_number(rule.height)}" if rule.how == "exp" else ""
-        return f"{self.names[at]}.scaled('{rule.how}', slope={_number(rule.slope)}{height})"
+        height = f", height={decimal_text(rule.height)}" if rule.how == "exp" else ""
+        return f"{self.names[at]}.scaled('{rule.how}', slope={decimal_text(rule.slope)}{height})"
 
 
 def _with(weights: tuple[float, ...], part: int, share: float) -> tuple[float, ...]:
@@ -179,12 +179,12 @@ def _moved(weights: tuple[float, ...], step: float) -> list[tuple[float, ...]]:
     return found
 
 
-def _number(value: float) -> str:
+def decimal_text(value: float) -> str:
     """Return a number as composition strings have it: without an exponent.
 
     Examples
     --------
-    >>> _number(0.25), _number(1234.5), _number(0.00001234)
+    >>> decimal_text(0.25), decimal_text(1234.5), decimal_text(0.00001234)
     ('0.25', '1234.5', '0.00001234')
     """
     return np.format_float_positional(float(f"{value:.6g}"), trim="-")

@@ -24,15 +24,24 @@ from vizsla.autopilot.limits import Limits, SearchCost, measured_cost, seconds_o
 from vizsla.autopilot.log_summary import LogSummary
 from vizsla.autopilot.proposals import BASELINE, Candidate, Workshop, own_encoder, proposed
 from vizsla.autopilot.race import Race, Watch, family_bests
+from vizsla.autopilot.refinements import (
+    SCORER,
+    RememberedVectors,
+    best_signal,
+    reranked_plans,
+    signal_candidates,
+)
 from vizsla.autopilot.rivals import Rival, rival_of
-from vizsla.autopilot.searches import LearningSplits, split_log
+from vizsla.autopilot.searches import LearningSplits, newest_clicks, split_log
 from vizsla.autopilot.trials import LearningTrial, TrialStore, data_digest
 from vizsla.autopilot.without_clicks import SAID, pseudo_queries, pseudo_searches, unjudged_plans
 from vizsla.base.encoder import Encoder
 from vizsla.base.placement import Placement
 from vizsla.base.recipe import Recipe
+from vizsla.base.scorer import Scorer
 from vizsla.core.validation import as_path, check_type, validate_args
 from vizsla.data.dataset import Dataset
+from vizsla.encoders.persistence import given_encoder
 from vizsla.errors import InputError
 from vizsla.learning.query_mix import text_numbers
 from vizsla.typing import Float64Array
@@ -43,6 +52,10 @@ HOPELESS = 0.25
 """A family below this share of the best one's quality is no part of a fusion, unless it knows repeated queries."""
 MAX_JUDGED_ITEMS = 500
 """Of so many items queries are made to show figures where there are no clicks."""
+MAX_SCORED = 300
+"""So many searches choose and report where a scorer takes part: its calls are dear."""
+CURVE_SHARES = (0.25, 0.5)
+"""Shares of the clicks, the newest, that the best part learns from again to see what more of them would bring."""
 WORK_SUFFIX = ".learn"
 """Beside the engine or artifact: trials, report and lock."""
 
@@ -64,6 +77,7 @@ def learn(
     limit: str = "",
     time: str = "10m",
     encoder: Encoder | None = None,
+    scorer: Scorer | None = None,
     against: Any = None,
     artifact: bool = False,
     runners_up: bool = False,
@@ -93,6 +107,9 @@ def learn(
         How long to search, such as 90s, 10m or 1h.
     encoder : Encoder, optional
         A dense encoder to try; without one, latent semantic analysis of the items.
+    scorer : Scorer, optional
+        Scores pairs of a query and an item, such as a cross-encoder over the items' texts: re-ranking by it is tried.
+        An engine keeps no scorers, so this needs `artifact` or no `path`.
     against : Retriever, run or path, optional
         What is used today: a retriever, an artifact, or a TREC run by query ids or texts. The report says to keep it if
         nothing is surely better.
@@ -133,21 +150,28 @@ def learn(
         raise InputError(f"`path` must be new. Got {target}, which is there: choose another.")
     if target is None and (artifact or runners_up):
         raise InputError("`path` must be given for an artifact or an engine. Got none.")
-    bindings = {} if encoder is None else {"encoder": encoder}
+    if scorer is not None and target is not None and not artifact:
+        raise InputError("`artifact` must be given with a `scorer`: an engine keeps none. Got a path alone.")
+    work = None if target is None else _work_folder(target)
+    bindings: dict[str, Any] = {} if scorer is None else {SCORER: scorer}
+    if encoder is not None:
+        bindings["encoder"] = RememberedVectors(encoder, work)
     if replay is not None:
         lock = read_lock(replay)
         winner = locked_winner(lock, dataset)
         if encoder is None:
-            bindings = own_encoder(dataset, winner.candidates)
+            bindings |= own_encoder(dataset, winner.candidates)
         return _delivered(
             winner, dataset, target, artifact, {}, bindings, threads, lock["seed"], None, expected=lock["digest"]
         )
     if not dataset.clicks.nnz:
         winner, report = _unjudged(dataset, limits, bindings, seed, threads)
         return _delivered(winner, dataset, target, artifact, {}, bindings, threads, seed, report)
-    work = None if target is None else _work_folder(target)
+    splits = split_log(dataset, seed=seed)
+    if scorer is not None:
+        splits = splits.sampled(MAX_SCORED, seed)
     found = choose_search(
-        dataset, split_log(dataset, seed=seed), rival_of(against, dataset), limits=limits, seconds=seconds, work=work,
+        dataset, splits, rival_of(against, dataset), limits=limits, seconds=seconds, work=work,
         bindings=bindings, seed=seed, threads=threads, watch=watch, on=on,
     )  # fmt: skip
     report = found.report
@@ -192,7 +216,7 @@ def choose_search(
         As for `learn`.
     """
     given = dict(bindings or {})
-    candidates = proposed(splits.learn, encoder=given.get("encoder"))
+    candidates = proposed(splits.learn, encoder=given.get("encoder")) | signal_candidates(dataset)
     with TrialStore(None if work is None else work / "trials.sqlite") as store:
         race = Race(
             candidates, splits, limits=limits, store=store, seconds=seconds, digest_of_data=data_digest(dataset),
@@ -272,12 +296,15 @@ class _Choice:
         if self._race.stopped:
             self._notes.append(f"The search for candidates was stopped {self._race.stopped}.")
         finalists = self._singles(trials)
+        curve: list[dict[str, float]] = []
         try:
             finalists += self._fused(trials)
+            finalists += self._refined(finalists)
+            curve = self._curve(trials)
         except KeyboardInterrupt:
             self._notes.append("Fusing was stopped by Ctrl-C.")
         chosen, equal = self._chosen(finalists)
-        return self._reported(chosen, equal, finalists, trials)
+        return self._reported(chosen, equal, finalists, trials, curve)
 
     def _singles(self, trials: list[LearningTrial]) -> list[Finalist]:
         return [Finalist(SearchPlan(one.name, (one.name,)), one.values, one.cost, one.refused) for one in trials]
@@ -296,12 +323,49 @@ class _Choice:
         pool = PartPool(twins, choose, self._splits.learn, threads=self._threads)
         found = []
         for trial in pool.grown(maximum=MAX_PARTS)[1:]:
-            plan = pool.plan(trial)
-            built = Winner.of(plan, race.candidates).composed(race.workshop)
-            answers = choose.answers(built, threads=self._threads)
-            cost = measured_cost(built, choose.texts, calls=0, seed=self._seed)
-            found.append(Finalist(plan, choose.measure(answers), cost, self._limits.exceeded(cost)))
+            found.append(self._finalist(pool.plan(trial)))
         return found
+
+    def _finalist(self, plan: SearchPlan) -> Finalist:
+        """Measure a plan on the searches that choose."""
+        choose, built = self._splits.choose, Winner.of(plan, self._race.candidates).composed(self._race.workshop)
+        answers = choose.answers(built, threads=self._threads)
+        calls = answers.stats.model_calls / max(len(answers), 1)
+        cost = measured_cost(built, choose.texts, calls=calls, seed=self._seed, timed=self._limits.ms is not None)
+        return Finalist(plan, choose.measure(answers), cost, self._limits.exceeded(cost))
+
+    def _refined(self, finalists: list[Finalist]) -> list[Finalist]:
+        """Return the best finalist with a signal, where that surely helps, and the best of all re-ranked."""
+        race, choose, found = self._race, self._splits.choose, list[Finalist]()
+
+        def best() -> SearchPlan:
+            allowed = [one for one in [*finalists, *found] if not one.refused] or finalists
+            return max(allowed, key=lambda one: choose.quality(one.values)).plan
+
+        signals = {name: race.twin(name) for name, one in race.candidates.items() if one.family == "signals"}
+        plan = best()
+        built = Winner.of(plan, race.candidates).composed(race.workshop)
+        if (more := best_signal(plan, built, signals, choose, threads=self._threads)) is not None:
+            found.append(self._finalist(more))
+        if SCORER in race.bindings:
+            found += [self._finalist(each) for each in list(reranked_plans(best()))]
+        return found
+
+    def _curve(self, trials: list[LearningTrial]) -> list[dict[str, float]]:
+        """Return what the best part that learns is worth after shares of the clicks, as far as the time allows."""
+        race, splits = self._race, self._splits
+        learners = [one for one in trials if race.candidates[one.name].learns and not one.refused]
+        if not learners or race.stopped:
+            return []
+        best = max(learners, key=lambda one: one.quality)
+        total, points = splits.learn_clicks, []
+        for share in CURVE_SHARES:
+            if best.seconds * share > race.left / 2:
+                continue
+            workshop = race.workshop_over(newest_clicks(splits.learn, round(share * total)))
+            values = splits.choose.measure(splits.choose.answers(workshop.built(best.name), threads=self._threads))
+            points.append({"clicks": round(share * total), "quality": splits.choose.quality(values)})
+        return [*points, {"clicks": total, "quality": best.quality}] if points else []
 
     def _chosen(self, finalists: list[Finalist]) -> tuple[Finalist, list[Finalist]]:
         """Return the cheapest of those that are equal to the best to within a standard error, and all of these."""
@@ -320,14 +384,25 @@ class _Choice:
         return cheapest, equal
 
     def _reported(
-        self, chosen: Finalist, equal: list[Finalist], finalists: list[Finalist], trials: list[LearningTrial]
+        self,
+        chosen: Finalist,
+        equal: list[Finalist],
+        finalists: list[Finalist],
+        trials: list[LearningTrial],
+        curve: list[dict[str, float]],
     ) -> ChosenSearch:
         """Build the chosen one and its rivals on all clicks before the report split, and open that once."""
         settled = self._settled(trials)
         splits, choose, report = self._splits, self._splits.choose, self._splits.report
         workshop = Workshop(splits.before_report, settled, bindings=self._race.bindings, threads=self._threads)
         of_name = {one.plan.expression: one for one in finalists}
-        plans = [chosen.plan, *(SearchPlan(name, (name,)) for name in dict.fromkeys([*chosen.plan.parts, BASELINE]))]
+        singles = [name for name in dict.fromkeys([*chosen.plan.parts, BASELINE]) if name in of_name]
+        plans = [chosen.plan, *(SearchPlan(name, (name,)) for name in singles)]
+        plans += [
+            one.plan
+            for one in finalists
+            if one.plan != chosen.plan and one.plan.expression in chosen.plan.expression and not one.plan.simple
+        ]  # what was refined
         answers, values = {}, {}
         for plan in {plan.expression: plan for plan in plans}.values():
             found = report.answers(Winner.of(plan, settled).composed(workshop), threads=self._threads)
@@ -367,6 +442,7 @@ class _Choice:
             [_finalist_said(one, choose.quality(one.values), any(one is each for each in equal)) for one in finalists],
             rows, moved.mean, moved.low, moved.high, slices_of(report, counts, own, baseline[0]),
             regressions_of(report, self._dataset, (own, answers[winner.expression]), baseline), self._notes,
+            curve=curve, advice=self._advice(of_name[winner.expression], finalists, curve),
         )  # fmt: skip
         final = {trial.name for trial in trials}
         others = {name: each for name, each in settled.items() if name in final}
@@ -374,6 +450,31 @@ class _Choice:
         for name in others:
             needed |= Winner.of(SearchPlan(name, (name,)), settled).candidates
         return ChosenSearch(Winner.of(winner, settled), made, needed)
+
+    def _advice(self, winner: Finalist, finalists: list[Finalist], curve: list[dict[str, float]]) -> list[str]:
+        """Return what would be needed to gain more, in sentences."""
+        said, choose = [], self._splits.choose
+        refused = [one for one in finalists if one.refused]
+        if refused:
+            best = max(refused, key=lambda one: choose.quality(one.values))
+            gain = choose.interval(best.values - winner.values)
+            if gain.low > 0:
+                said.append(
+                    f"A wider limit: {best.plan.expression} takes {best.refused} and gives {gain.mean:.3f} more."
+                )
+        if len(curve) > 1:
+            last = curve[-1]["quality"] - curve[-2]["quality"]
+            clicks = f"{curve[-2]['clicks']:,} to {curve[-1]['clicks']:,} clicks"
+            said.append(
+                f"More clicks: the best part gained {last:.3f} from {clicks}; twice as many may bring about as much."
+                if last > 0.005
+                else f"More clicks would hardly help: the best part gained {last:.3f} from {clicks}."
+            )
+        if "encoder" not in self._race.bindings:
+            said.append("A model: no encoder was given. `--encoder MODEL` adds dense vectors.")
+        if SCORER not in self._race.bindings:
+            said.append("Re-ranking: no scorer was given. `--scorer MODEL` tries a cross-encoder on the best hits.")
+        return said
 
     def _settled(self, trials: list[LearningTrial]) -> dict[str, Candidate]:
         """Return the candidates with the settings that they have chosen for themselves."""
@@ -436,6 +537,8 @@ def _delivered(
     """Build the winner on all clicks, and put it where it was asked for, with its report and lock beside it."""
     workshop = Workshop(as_stored(dataset), winner.candidates, bindings=bindings, threads=threads)
     composed = winner.composed(workshop)
+    if isinstance(bindings.get("encoder"), RememberedVectors):
+        composed = given_encoder(composed, bindings["encoder"].encoder)
     lock = lock_of(winner, dataset, composed, seed=seed)
     if expected and lock["digest"] != expected:
         raise InputError(

@@ -94,6 +94,10 @@ class LearningReport:
         How long it took.
     lock : dict
         From which the winner is built again.
+    curve : list of dict
+        What the best part that learns is worth after shares of the clicks.
+    advice : list of str
+        What would be needed to gain more.
     """
 
     summary: str
@@ -113,6 +117,8 @@ class LearningReport:
     notes: list[str] = field(default_factory=list)
     seconds: float = 0.0
     lock: dict[str, Any] = field(default_factory=dict)
+    curve: list[dict[str, float]] = field(default_factory=list)
+    advice: list[str] = field(default_factory=list)
 
     def __str__(self) -> str:
         return self.summary
@@ -126,7 +132,7 @@ class LearningReport:
                  f"{one['gain']:+.3f}", f"{one['low']:+.2f} {one['high']:+.2f}"] for one in self.slices]  # fmt: skip
         if rows:
             print_table(["searches", "count", "winner", "baseline", "gain", "95 %"], rows)
-        for note in self.notes:
+        for note in [*self.notes, *self.advice]:
             print(note)
 
     def to_dict(self) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from vizsla.base.retriever import Retriever
 from vizsla.errors import InputError
 from vizsla.evaluation.cost import single_query_ms
 
-TIMED_SEARCHES = 100
+TIMED_SEARCHES, TIMED_RERANKED = 100, 20
 _UNITS = {"ms": "ms", "s": "ms", "calls": "calls", "call": "calls", "bytes/item": "bytes_per_item",
           "kb/item": "bytes_per_item", "mb": "bytes", "gb": "bytes"}  # fmt: skip
 _SCALE = {"s": 1e3, "kb/item": 1e3, "mb": 1e6, "gb": 1e9}
@@ -113,22 +113,27 @@ class Limits:
         return ", ".join(f"{limit:g} {unit}" for unit, limit in pairs if limit is not None)
 
 
-def measured_cost(retriever: Retriever, texts: list[str], *, calls: float, seed: int = 0) -> SearchCost:
+def measured_cost(
+    retriever: Retriever, texts: list[str], *, calls: float, seed: int = 0, timed: bool = False
+) -> SearchCost:
     """Time single queries of a retriever and add up what it holds.
 
     Parameters
     ----------
     retriever : Retriever
-        What is timed; one that calls a model is not timed again, since that would spend calls.
+        What is timed.
     texts : list of str
         Queries to draw from.
     calls : float
         Model calls per query of a run that was made before.
     seed : int
         Draws the queries.
+    timed : bool
+        Whether one that calls a model is timed as well, on a few queries, which spends calls.
     """
+    sample = TIMED_SEARCHES if not calls else TIMED_RERANKED if timed else 0
     k = min(10, max(len(retriever.items), 1))
-    ms = np.zeros(0) if calls else single_query_ms(retriever, texts, k, sample=TIMED_SEARCHES, seed=seed)
+    ms = single_query_ms(retriever, texts, k, sample=sample, seed=seed)
     p95 = float(np.percentile(ms, 95)) if len(ms) else float("nan")
     return SearchCost(p95, int(retriever.nbytes), len(retriever.items), calls)
 

@@ -112,6 +112,9 @@ def _vectors(dataset: Dataset, encoder: Encoder | None, clicked: bool) -> list[C
     if clicked:
         found.append(Candidate("vectors_clicks", "vectors", _adapted(VECTORS, "max"), True))
         found.append(Candidate("vectors_moved", "vectors", _adapted(VECTORS, "xs"), True))
+    if given and clicked:
+        for size in CODE_BYTES:
+            found.append(Candidate(f"codes_{size}_clicks", "codes", Recipe.of("jpq", base=VECTORS, bytes=size), True))
     for size in CODE_BYTES if given else ():
         recipe = Recipe.of("dense", encoder=encoder, index="pq", bytes=size)
         found.append(Candidate(f"codes_{size}", "codes", recipe))
@@ -152,7 +155,7 @@ class Workshop:
         threads: int = 1,
     ):
         self.dataset, self.candidates, self._threads = dataset, candidates, threads
-        self._bindings = dict(bindings or {})
+        self.bindings = dict(bindings or {})
         self._built: dict[str, Retriever] = {}
 
     def built(self, name: str) -> Retriever:
@@ -163,13 +166,16 @@ class Workshop:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", ChoiceWarning)  # what learned nothing is seen by its quality
                 self._built[name] = candidate.recipe.build(
-                    self.dataset, threads=self._threads, members=bases, bindings=self._bindings
+                    self.dataset,
+                    threads=self._threads,
+                    members=bases,
+                    bindings={key: value for key, value in self.bindings.items() if key == "encoder"},
                 )
         return self._built[name]
 
     def emptied(self) -> Workshop:
         """Return a workshop of the same that has built nothing yet, to travel to a worker."""
-        return Workshop(self.dataset, self.candidates, bindings=self._bindings, threads=self._threads)
+        return Workshop(self.dataset, self.candidates, bindings=self.bindings, threads=self._threads)
 
     def __contains__(self, name: str) -> bool:
         return name in self._built

@@ -165,9 +165,10 @@ class Race:
         self._stop = perf_counter() + seconds
         self.tried: list[LearningTrial] = []
         self.stopped = ""
-        self.workshop = self._workshop(splits.learn)
+        self.workshop = self.workshop_over(splits.learn)
 
-    def _workshop(self, dataset: Dataset) -> Workshop:
+    def workshop_over(self, dataset: Dataset) -> Workshop:
+        """Return where the candidates are built over another share of the clicks."""
         return Workshop(dataset, self.candidates, bindings=self.bindings, threads=self._threads)
 
     @property
@@ -196,7 +197,7 @@ class Race:
         """Return which candidates of each family are worth a trial on everything."""
         learn, choose = self.splits.learn, self.splits.choose
         if learn.clicks.nnz > 2 * FIRST_CLICKS:
-            workshop = self._workshop(newest_clicks(learn, FIRST_CLICKS))
+            workshop = self.workshop_over(newest_clicks(learn, FIRST_CLICKS))
         else:
             workshop = self.workshop
         few = choose.sample(FIRST_SEARCHES, self._seed)

@@ -65,6 +65,7 @@ def learning_page(report: Mapping[str, Any]) -> str:
         _section("On the report split", _systems(report["measured"])),
         _section("Kinds of searches: gain over the baseline", _slices(report["slices"])),
         _section("Where it loses most", _regressions(report["regressions"])),
+        *([_section("What would gain more", _more(report))] if report.get("advice") else []),
         _section("What was tried", _trials(report["trials"])),
         _section("The data", f"<pre>{escape(json.dumps(data, indent=1, ensure_ascii=False))}</pre>"),
         _section("Build the winner again", _rebuild(report)),
@@ -213,6 +214,13 @@ def _regressions(regressions: Sequence[Mapping[str, Any]]) -> str:
     rows = [[f"{one['query']} ({one['kind']})", *(" · ".join(one[key]) or "nothing" for key in columns)]
             for one in regressions]  # fmt: skip
     return _table(header, rows)
+
+
+def _more(report: Mapping[str, Any]) -> str:
+    said = "".join(f"<li>{escape(each)}</li>" for each in report["advice"])
+    curve = [[f"{one['clicks']:,}", f"{one['quality']:.3f}"] for one in report.get("curve") or []]
+    table = _table(["clicks learned from", "nDCG@10 of the best part that learns"], curve) if curve else ""
+    return f"<ul>{said}</ul>{table}"
 
 
 def _trials(trials: Sequence[Mapping[str, Any]]) -> str:

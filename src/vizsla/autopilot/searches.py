@@ -189,6 +189,16 @@ class LearningSplits(NamedTuple):
     report: Searches
     by: str
 
+    @property
+    def learn_clicks(self) -> int:
+        """How many clicks there are to learn from: one by one where the log has times, else pairs."""
+        events = self.learn.events
+        return int(self.learn.clicks.nnz) if events is None else len(events.times)
+
+    def sampled(self, count: int, seed: int) -> LearningSplits:
+        """Return the splits with so many searches at most that choose, and that report."""
+        return self._replace(choose=self.choose.sample(count, seed), report=self.report.sample(count, seed))
+
 
 def split_log(dataset: Dataset, *, seed: int = 0) -> LearningSplits:
     """Split a log by time where it has times, else by query, stratified by the kinds of queries that it predicts.

@@ -14,6 +14,7 @@ from vizsla.autopilot.race import Progress
 from vizsla.cli.options import add_data, open_data
 from vizsla.cli.signatures import SignatureOptions
 from vizsla.encoders.open import open_encoder
+from vizsla.scorers.cross_encoder import CrossEncoder
 
 OPTIONS = SignatureOptions(
     learn, skip=("path", "replay"), metavars={"limit": "AMOUNTS", "time": "TIME"}, notes={"limit": "default: none"}
@@ -26,6 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-o", "--output", metavar="OUT", required=True, help="a new folder for the engine")
     OPTIONS.add_to(parser)
     parser.add_argument("--encoder", metavar="MODEL", help="a dense encoder to try: a folder or a hub id")
+    parser.add_argument("--scorer", metavar="MODEL", help="a cross-encoder to re-rank by: a folder or a hub id")
     parser.add_argument("--against", metavar="SYSTEM", help="what is used today: an artifact or a TREC run")
     parser.add_argument("--replay", metavar="LOCK", help="build the winner of an earlier run again: its lock.json")
 
@@ -40,6 +42,7 @@ def run(arguments: argparse.Namespace) -> None:
         dataset,
         arguments.output,
         encoder=None if arguments.encoder is None else open_encoder(arguments.encoder),
+        scorer=None if arguments.scorer is None else CrossEncoder(dataset, arguments.scorer),
         against=arguments.against,
         replay=arguments.replay,
         watch=print_progress,

@@ -85,10 +85,21 @@ def click_of(event: Mapping[str, Any], text_of: Callable[[str], str | None]) -> 
 
 
 class UbiReport(NamedTuple):
-    """What was read of a UBI log: clicks, and how many events of each action were left out."""
+    """What was read of a UBI log.
+
+    Attributes
+    ----------
+    clicks : list of UbiClick
+        The choices.
+    left_out : dict of str to int
+        How many events of each action were left out.
+    shown : dict of (str, str, int) to int
+        How often an item was shown for a query's text at a position: from the answers in `ubi_queries`.
+    """
 
     clicks: list[UbiClick]
     left_out: dict[str, int]
+    shown: dict[tuple[str, str, int], int]
 
 
 def read_ubi(events: str | Path, queries: str | Path | None = None) -> UbiReport:
@@ -99,13 +110,17 @@ def read_ubi(events: str | Path, queries: str | Path | None = None) -> UbiReport
     events : path
         The index `ubi_events`, one JSON object per line.
     queries : path, optional
-        The index `ubi_queries`, one JSON object per line: the texts of events that name their query by id alone.
+        The index `ubi_queries`, one JSON object per line: the texts of events that name their query by id alone, and
+        the items of each answer (`query_response_hit_ids`) in their order.
     """
     texts: dict[str, str] = {}
+    shown = Counter[tuple[str, str, int]]()
     for line, query in _objects(as_path(queries, "queries")) if queries is not None else ():
         if not isinstance(query.get("query_id"), str) or not isinstance(query.get("user_query"), str):
             raise DataError("a query must have `query_id` and `user_query` as texts.", path=queries, line=line)
-        texts[query["query_id"]] = query["user_query"]
+        text = texts[query["query_id"]] = query["user_query"]
+        hits = query.get("query_response_hit_ids")
+        shown.update((text, str(item), place) for place, item in enumerate(hits if isinstance(hits, list) else [], 1))
     clicks, left_out = [], Counter[str]()
     for line, event in _objects(as_path(events, "events")):
         try:
@@ -117,7 +132,7 @@ def read_ubi(events: str | Path, queries: str | Path | None = None) -> UbiReport
             left_out[event["action_name"]] += 1
         else:
             clicks.append(click)
-    return UbiReport(clicks, dict(left_out))
+    return UbiReport(clicks, dict(left_out), dict(shown))
 
 
 def write_ubi_clicks(clicks: list[UbiClick], path: str | Path, *, overwrite: bool = False) -> None:
