@@ -119,7 +119,9 @@ def test_the_report_says_what_would_gain_more(monkeypatch):
     said = " ".join(report.advice)
     assert "clicks" in said
     assert "no encoder was given" in said
-    assert report.advice[0] in report.to_html()
+    page = report.to_html()
+    assert report.advice[0] in page
+    assert "<code>--encoder MODEL</code>" in page
 
 
 def test_vectors_are_made_once_but_single_queries_are_timed():

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from html import escape
 from pathlib import Path
 from typing import Any
 
+from vizsla.autopilot.log_summary import LogSummary
 from vizsla.autopilot.svg_charts import Point, cost_chart, gain_chart
 from vizsla.errors import InputError
 
@@ -28,7 +30,8 @@ tr.chosen td{font-weight:600}
 .gain{color:var(--good)}.loss{color:var(--bad)}code,pre{font:13px/1.45 ui-monospace,monospace}
 pre{white-space:pre-wrap;overflow-wrap:anywhere;background:var(--page);border-radius:6px;padding:10px}
 .facts{display:flex;flex-wrap:wrap;gap:8px 28px}.facts b{display:block;font-size:22px}
-svg{width:100%;height:auto;display:block}.grid{stroke:var(--line)}.tick,.axis,.name{fill:var(--soft);font-size:11px}
+svg{width:100%;min-width:520px;height:auto;display:block}.wide table{min-width:520px}ul{margin:6px 0;padding-left:20px}
+.grid{stroke:var(--line)}.tick,.axis,.name{fill:var(--soft);font-size:11px}
 .axis{font-size:12px}.front{fill:none;stroke:var(--blue);stroke-width:1.5;stroke-dasharray:4 3}
 .dot{fill:var(--soft);opacity:.75}.dot.best{fill:var(--blue);opacity:1}.dot.chosen{fill:var(--good);opacity:1}
 .name.more{display:none}.point:hover .name.more{display:inline}.point:hover .name{fill:var(--ink);font-weight:600}
@@ -40,6 +43,8 @@ border-radius:16px;margin:0 6px 10px 0;cursor:pointer}
 .tabs>input:focus-visible+label{outline:2px solid var(--ink)}.tabs>div{display:none}
 .tabs>#t0:checked~.p0,.tabs>#t1:checked~.p1,.tabs>#t2:checked~.p2{display:block}
 """
+
+_DIGIT, _CODE = re.compile(r"\d"), re.compile("`([^`]+)`")
 
 COSTS = (
     ("ms", "ms per query (95th percentile)"),
@@ -67,7 +72,7 @@ def learning_page(report: Mapping[str, Any]) -> str:
         _section("Where it loses most", _regressions(report["regressions"])),
         *([_section("What would gain more", _more(report))] if report.get("advice") else []),
         _section("What was tried", _trials(report["trials"])),
-        _section("The data", f"<pre>{escape(json.dumps(data, indent=1, ensure_ascii=False))}</pre>"),
+        _section("The data", "".join(f"<p>{escape(line)}</p>" for line in LogSummary(**data).lines)),
         _section("Build the winner again", _rebuild(report)),
     ]  # fmt: skip
     return _page(
@@ -132,7 +137,12 @@ def _section(title: str, body: str) -> str:
 
 def _table(header: Sequence[str], rows: Sequence[Sequence[str]], *, chosen: int = -1) -> str:
     """Return a table whose columns after the first are numbers, unless they are texts."""
-    texts = {at for at in range(len(header)) if at == 0 or any(len(row[at]) > 24 for row in rows)}
+    columns = [[row[at] for row in rows] for at in range(len(header))]
+    texts = {
+        at
+        for at, column in enumerate(columns)
+        if at == 0 or any(len(one) > 24 for one in column) or not any(map(_DIGIT.search, column))
+    }
 
     def cells(kind: str, row: Sequence[str]) -> str:
         return "".join(
@@ -171,7 +181,7 @@ def _fronts(rows: Sequence[Mapping[str, Any]], costs: Sequence[tuple[str, str]] 
         at = len(panels)
         checked = "" if at else " checked"
         heads.append(f'<input type="radio" name="front" id="t{at}"{checked}><label for="t{at}">{escape(name)}</label>')
-        panels.append(f'<div class="p{at}">{cost_chart(points, cost=name, quality="quality")}</div>')
+        panels.append(f'<div class="p{at} wide">{cost_chart(points, cost=name, quality="quality")}</div>')
     if not panels:
         return '<p class="soft">No cost is known of two systems.</p>'
     note = '<p class="soft">The line joins what no other system beats in both. Point at a mark for its name.</p>'
@@ -203,7 +213,7 @@ def _systems(measured: Sequence[Mapping[str, Any]]) -> str:
 
 def _slices(slices: Sequence[Mapping[str, Any]]) -> str:
     rows = [(f"{one['slice']} ({one['searches']:,})", one["gain"], one["low"], one["high"]) for one in slices]
-    return gain_chart(rows) if rows else ""
+    return f'<div class="wide">{gain_chart(rows)}</div>' if rows else ""
 
 
 def _regressions(regressions: Sequence[Mapping[str, Any]]) -> str:
@@ -217,10 +227,12 @@ def _regressions(regressions: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _more(report: Mapping[str, Any]) -> str:
-    said = "".join(f"<li>{escape(each)}</li>" for each in report["advice"])
-    curve = [[f"{one['clicks']:,}", f"{one['quality']:.3f}"] for one in report.get("curve") or []]
-    table = _table(["clicks learned from", "nDCG@10 of the best part that learns"], curve) if curve else ""
-    return f"<ul>{said}</ul>{table}"
+    marked = (_CODE.sub(r"<code>\1</code>", escape(each)) for each in report["advice"])
+    said = "".join(f"<li>{each}</li>" for each in marked)
+    points = [Point(f"{one['quality']:.3f}", one["clicks"], one["quality"]) for one in report.get("curve") or []]
+    name = "clicks that the best part has learned from"
+    chart = f'<div class="wide">{cost_chart(points, cost=name, quality="quality")}</div>' if points else ""
+    return f"<ul>{said}</ul>{chart}"
 
 
 def _trials(trials: Sequence[Mapping[str, Any]]) -> str:
@@ -245,4 +257,4 @@ def _rebuild(report: Mapping[str, Any]) -> str:
 def _number(value: float | None) -> str:
     if value is None or value != value:
         return "–"
-    return f"{value:,.2f}" if value < 100 else f"{value:,.0f}"
+    return "0" if not value else f"{value:,.2f}" if value < 100 else f"{value:,.0f}"

@@ -8,7 +8,9 @@ from math import ceil, floor, log10
 from typing import NamedTuple
 
 WIDTH, HEIGHT = 640, 300
-LEFT, RIGHT, TOP, BOTTOM = 56, 16, 16, 44
+LEFT, RIGHT, TOP, BOTTOM = 56, 24, 16, 44
+MAX_NAMED = 6
+"""Of so many points all have their names; of more, those on the front, and others under the pointer."""
 
 
 class Point(NamedTuple):
@@ -87,7 +89,7 @@ def cost_chart(points: Sequence[Point], *, cost: str, quality: str) -> str:
         parts.append(f'<g class="point"><circle class="{kind}" {place} r="5"><title>{escape(said)}</title></circle>')
         left = x(one.cost) < WIDTH * 0.6
         anchor, shift = ("start", 9) if left else ("end", -9)
-        hidden = "" if one.chosen or one in front else " more"
+        hidden = "" if one.chosen or one in front or len(points) <= MAX_NAMED else " more"
         parts.append(f'<text class="name{hidden}" x="{x(one.cost) + shift:.1f}" y="{y(one.quality) - 7:.1f}" '
                      f'text-anchor="{anchor}">{escape(_short(one.name))}</text></g>')  # fmt: skip
     parts.append(f'<text class="axis" x="{(LEFT + WIDTH - RIGHT) / 2}" y="{HEIGHT - 6}" text-anchor="middle">'

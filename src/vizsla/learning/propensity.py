@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from vizsla.errors import InputError
-from vizsla.typing import Float64Array, Int64Array
+from vizsla.typing import BoolArray, Float64Array, Int64Array
 
 MAX_POSITION = 20
 """Positions below this one are taken together: a log says little of each."""
@@ -81,7 +81,7 @@ def position_propensities(clicks: Iterable[PositionedClick], shown: Shown) -> Fl
     clicked = np.array([counts[key] for key in keys], np.float64)
     found = _most_likely(pairs, places, seen, clicked, deepest)
     weights = np.bincount(places, clicked, minlength=deepest)
-    return _never_rising(found / found[0], weights + 1e-9)
+    return _never_rising(found / found[0], np.asarray(weights + 1e-9, np.float64))
 
 
 def unbiased_weights(clicks: Sequence[PositionedClick], propensities: Sequence[float] | Float64Array) -> Float64Array:
@@ -106,7 +106,7 @@ def unbiased_weights(clicks: Sequence[PositionedClick], propensities: Sequence[f
     places = np.array([(click.position or 1) - 1 for click in clicks], np.int64)
     weights = np.array([click.weight for click in clicks], np.float64)
     corrected = weights / np.maximum(known[np.minimum(places, len(known) - 1)] / known[0], 1 / MAX_CORRECTION)
-    return corrected * (weights.sum() / corrected.sum()) if corrected.sum() else corrected
+    return np.asarray(corrected * (weights.sum() / corrected.sum()) if corrected.sum() else corrected, np.float64)
 
 
 def _bounded(position: int) -> int:
@@ -122,7 +122,7 @@ def _most_likely(
 
     Each round raises the likelihood (a minorization, as for the Bradley-Terry model).
     """
-    guess = 1 / np.sqrt(np.arange(deepest) + 1.0)
+    guess: Float64Array = 1 / np.sqrt(np.arange(deepest) + 1.0)
     if not len(pairs):
         return guess
     total = np.bincount(pairs, clicked)
@@ -145,7 +145,7 @@ def _most_likely(
     return _filled(found, told)
 
 
-def _filled(found: Float64Array, told: np.ndarray) -> Float64Array:
+def _filled(found: Float64Array, told: BoolArray) -> Float64Array:
     """Return propensities in which a position that nothing is known of has that of its nearest neighbor above."""
     places = np.where(told, np.arange(len(found)), -1)
     above = np.maximum.accumulate(places)
