@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -15,10 +16,13 @@ from vizsla.autopilot.searches import Difference95, Searches
 from vizsla.data.dataset import Dataset
 from vizsla.evaluation.report import write_text
 from vizsla.learning.query_mix import QUERY_KINDS
+from vizsla.text.languages import LANGUAGES, clear_language
 from vizsla.typing import BoolArray, Float64Array
 
 HEAD_CLICKS = 5
 """A text with so many clicks before is of the head."""
+MIN_LANGUAGE_SEARCHES = 10
+"""Fewer searches that are clearly in a language are no slice."""
 MAX_REGRESSIONS = 10
 SHOWN_HITS = 3
 
@@ -216,6 +220,7 @@ def slices_of(
         "2 or 3 words": (words > 1) & (words < 4),
         "4 words or more": words >= 4,
         "not ASCII": np.array([not text.isascii() for text in searches.texts]),
+        **_languages(searches.texts),
     }
     found = []
     for name, rows in kept.items():
@@ -227,6 +232,14 @@ def slices_of(
             "baseline": searches.interval(baseline, rows).mean, "gain": gain.mean, "low": gain.low, "high": gain.high,
         })  # fmt: skip
     return found
+
+
+def _languages(texts: list[str]) -> dict[str, BoolArray]:
+    """Return which searches are clearly in which language, where there are several."""
+    spoken = np.array([clear_language(text.lower().split(), LANGUAGES) for text in texts])
+    counts = Counter(at for at in spoken.tolist() if at >= 0)
+    common = [at for at, count in counts.most_common() if count >= MIN_LANGUAGE_SEARCHES]
+    return {f"in {LANGUAGES[at].capitalize()}": spoken == at for at in common} if len(common) > 1 else {}
 
 
 def regressions_of(

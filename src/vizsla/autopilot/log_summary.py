@@ -116,8 +116,8 @@ class LogSummary:
         return [*said, *self.warnings]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the fields as a dict."""
-        return asdict(self)
+        """Return the fields and the lines as a dict."""
+        return {**asdict(self), "lines": self.lines}
 
 
 def _day(moment: float) -> str:

@@ -9,7 +9,6 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from vizsla.autopilot.log_summary import LogSummary
 from vizsla.autopilot.svg_charts import Point, cost_chart, gain_chart
 from vizsla.errors import InputError
 
@@ -72,7 +71,7 @@ def learning_page(report: Mapping[str, Any]) -> str:
         _section("Where it loses most", _regressions(report["regressions"])),
         *([_section("What would gain more", _more(report))] if report.get("advice") else []),
         _section("What was tried", _trials(report["trials"])),
-        _section("The data", "".join(f"<p>{escape(line)}</p>" for line in LogSummary(**data).lines)),
+        _section("The data", "".join(f"<p>{escape(line)}</p>" for line in data.get("lines", []))),
         _section("Build the winner again", _rebuild(report)),
     ]  # fmt: skip
     return _page(
