@@ -155,7 +155,7 @@ def learn(
     work = None if target is None else _work_folder(target)
     bindings: dict[str, Any] = {} if scorer is None else {SCORER: scorer}
     if encoder is not None:
-        bindings["encoder"] = RememberedVectors(encoder, work)
+        bindings["encoder"] = RememberedVectors(encoder, work) if on is None else encoder  # a file does not travel
     if replay is not None:
         lock = read_lock(replay)
         winner = locked_winner(lock, dataset)
