@@ -18,6 +18,7 @@ from vizsla.base.retriever import DEFAULT_DEPTH, Retriever
 from vizsla.compose.signal import Signal
 from vizsla.core.candidates import Candidates, Stats
 from vizsla.core.catalog import details_of
+from vizsla.core.sparse import row_numbers
 from vizsla.data.columns import DateColumn, KeyedColumn
 from vizsla.data.dataset import Dataset
 from vizsla.encoders.cache import EmbeddingCache
@@ -104,8 +105,7 @@ def _spread(found: Candidates, scores: Float64Array) -> float:
 
 def _ranked(found: Candidates, scores: Float64Array) -> Candidates:
     """Return the same hits in the order of other scores, and of their numbers where these are equal."""
-    rows = np.repeat(np.arange(len(found)), np.diff(found.offsets))
-    order = np.lexsort((found.items, -scores, rows))
+    order = np.lexsort((found.items, -scores, row_numbers(found.offsets)))
     return Candidates.unchecked(found.offsets, found.items[order], None, found.catalog, Stats())
 
 
