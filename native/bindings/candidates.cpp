@@ -215,7 +215,7 @@ nb::object rescale(Offsets offsets, Scores scores, InArray<double> scales) {
   return out.take();
 }
 
-// 1 / (60 + place) of each item among the best `depth` of ranked rows, 0 for who is not there.
+// 1 / (60 + place) of each item among the best `depth` of ranked rows, 0 for items that are not there.
 nb::object reciprocal_places(Offsets ranked_offsets, Numbers ranked_items, std::size_t depth, Offsets offsets,
                              Numbers items) {
   const PartRows ranked{view(ranked_offsets), view(ranked_items), {}}, wanted{view(offsets), view(items), {}};

@@ -131,7 +131,7 @@ class BoundCursorSum {
     }
   }
 
-  // (offsets, items, scores, certain, costs): every row's best k; `certain` says that nobody outside of the lists can
+  // (offsets, items, scores, certain, costs): every row's best k; `certain` says that no item outside of the lists can
   // be among them, and a part's cost is (entries read, items scored, whether its lists surely hold the best).
   nb::tuple search(const std::vector<BoundSource*>& given, std::size_t taken, std::size_t k,
                    std::size_t threads) const {

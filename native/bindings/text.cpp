@@ -264,9 +264,9 @@ void register_text(nb::module_& module) {
                     InArray<std::int32_t>, std::uint32_t, bool>(),
            nb::arg("lower"), nb::arg("min_chars"), nb::arg("max_chars"), nb::arg("any_language"), nb::arg("bytes"),
            nb::arg("offsets"), nb::arg("slots"), nb::arg("terms"), nb::arg("columns"), nb::arg("rooted") = false)
-      .def("rows", &BoundBagLookup::rows, "Offsets, terms and counts as bytes, and the forms that nobody knows.")
+      .def("rows", &BoundBagLookup::rows, "Offsets, terms and counts as bytes, and the forms that are unknown.")
       .def("rows_with", &BoundBagLookup::rows_with, nb::arg("texts"), nb::arg("answers"),
-           "As rows, with a term (or -1) for each form that nobody knew.");
+           "As rows, with a term (or -1) for each form that was unknown.");
 }
 
 }  // namespace vizsla

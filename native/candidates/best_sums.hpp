@@ -67,7 +67,7 @@ class BestSums {
     raise();
   }
 
-  // One more, who counts from the next `raise` on. Who is below k others comes in vain.
+  // Adds an item, which counts from the next `raise` on. An item below k others is ignored.
   void add(std::int32_t item, float total) {
     if (total < least_) return;
     keys_.push_back(key(item, total));

@@ -28,7 +28,7 @@ VIZSLA_CLONES static void rescale(const float* scores, std::size_t count, double
 }
 
 // A score is its own bound, so one of the two is to be divided; scores that are NaN stay. In three steps, of which each
-// is done for several at a time: in one the compiler would guess who is NaN.
+// is done for several at a time: in a single step the compiler would branch on NaN.
 VIZSLA_CLONES static void rescale_bounded(float* __restrict scores, float* __restrict bounds, std::size_t count,
                                           double zero, double one) {
   for (std::size_t i = 0; i < count; ++i) bounds[i] = scores[i] == scores[i] ? scores[i] : bounds[i];
@@ -124,7 +124,7 @@ VIZSLA_CLONES static WholeSums add_some_counts(const float* scores, std::size_t 
 
 // The mean becomes 0 and the spread 1; a row without spread keeps its unit. Scores are counted in units of a power of
 // two, of which the largest has so many that the sums of all counts and of their squares just fit: whole numbers add up
-// to the same in any order, so nobody has to rank a list for its scale. What is below a unit is cut off; for a hundred
+// to the same in any order, so a list need not be ranked for its scale. What is below a unit is cut off; for a hundred
 // scores that is 2^-55 of the largest.
 inline RowScale zscore_scale(std::span<const float> scores) {
   const std::size_t size = scores.size();

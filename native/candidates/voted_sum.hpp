@@ -31,7 +31,7 @@ struct VoteRows {
     return true;
   }
 
-  // An item's votes, 0 where nobody votes for it.
+  // An item's votes; 0 without any.
   double of(std::size_t row, std::int32_t item) const {
     const auto first = items.begin() + offsets[row], last = items.begin() + offsets[row + 1];
     const auto place = std::lower_bound(first, last, item);

@@ -1,8 +1,8 @@
 // The best k by a weighted sum of parts' scores, of which only those are asked for that can matter.
 //
-// A part that did not find an item must say what it gives it; that is the dearest step. No item outside of a part's
-// list gets more than the part's ceiling, so an item has an upper bound before it is scored, and who cannot reach the
-// k-th best is never asked for (Fagin, Lotem and Naor: Optimal aggregation algorithms for middleware). The answer is
+// A part that did not find an item must score it; that is the most expensive step. No item outside of a part's
+// list gets more than the part's ceiling, so an item has an upper bound before it is scored, and one that cannot reach
+// the k-th best is never scored (Fagin, Lotem and Naor: Optimal aggregation algorithms for middleware). The answer is
 // the same.
 #pragma once
 
@@ -100,7 +100,7 @@ class WeightedSum {
 
   void score_row(std::size_t row, std::size_t p, std::size_t first, HashIdMap& slots) {
     const FusedPart& part = parts_[p];
-    if (part.by_rank) {  // who is not in the list has no place
+    if (part.by_rank) {  // an item outside of the list has no rank
       for (std::size_t at = first; at < items_.size(); ++at) scores_of(at)[p] = 0.0F;
     }
     for (std::size_t place = 0; place < part.count(row); ++place) {

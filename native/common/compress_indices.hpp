@@ -43,8 +43,8 @@ struct WithinRange {
   bool picks(std::int32_t value) const { return static_cast<std::uint32_t>(value) - low < width; }
 
 #ifdef VIZSLA_COMPRESS_INDICES_X86
-  // AVX2 compares no unsigned numbers, but finds the larger of two: who is within leaves the last that is within as it
-  // is.
+  // AVX2 compares no unsigned numbers, but finds the larger of two: a value is within if the maximum with the last one
+  // within is the last one.
   __attribute__((target("avx2"))) unsigned mask_of_eight(const std::int32_t* values) const {
     if (width == 0) return 0;
     const __m256i given = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(values));

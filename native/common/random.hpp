@@ -10,7 +10,7 @@ namespace vizsla {
 
 class Random {
  public:
-  // A stream of its own for each pair, so that a piece of work draws the same numbers whoever does it.
+  // A stream of its own for each pair, so that a piece of work draws the same numbers in any thread.
   Random(std::uint64_t seed, std::uint64_t stream) : state_(mix(seed ^ mix(stream + 0x632be59bd9b4e019ULL))) {}
 
   std::uint64_t next() { return mix(state_ += 0x9e3779b97f4a7c15ULL); }

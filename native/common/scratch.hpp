@@ -1,7 +1,7 @@
 // Working memory that is lent to one thread at a time and kept for the next: the query path allocates nothing.
 //
-// Nobody waits for the pool. A child that was forked while another thread was in it would wait for ever; who finds it
-// taken has working memory made anew, or gives it up.
+// Callers never block on the pool: a child that was forked while another thread held it would wait forever. If it is
+// taken, they allocate new working memory, or free it.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,4 @@
-// Work on numbered pieces with a few threads; the pieces do not depend on who does them.
+// Work on numbered pieces with a few threads; the pieces do not depend on the threads.
 #pragma once
 
 #include <algorithm>
@@ -27,7 +27,7 @@ inline std::size_t most_threads() {
   return most;
 }
 
-// One `share_work` while it runs: what is next, what went wrong, and who is still at it.
+// One `share_work` while it runs: the next piece, the first error, and the number of running threads.
 class SharedWork {
  public:
   explicit SharedWork(std::size_t pieces) : pieces_(pieces) {}

@@ -1,4 +1,4 @@
-// Exact search: a scan finds who could be among the best, `pair_dot` says who is.
+// Exact search: a scan finds the items that could be among the best, `pair_dot` ranks them.
 #pragma once
 
 #include <algorithm>
@@ -24,7 +24,7 @@ struct Hit {
 };
 
 // Answers a batch in turns of a few hundred queries. A turn is cut into pieces, queries by rows, as the threads ask;
-// how it is cut changes nobody's exact score, and so no answer.
+// how it is cut changes no exact score, and so no answer.
 class FlatSearch {
  public:
   FlatSearch(const RowSelection& chosen, double longest, const Kernels& kernels, std::size_t k)

@@ -1,5 +1,5 @@
-// Approximate inner products with AVX2, FMA and F16C. Which additions are fused decides nothing: whoever these sums put
-// within their rounding of the best is scored again.
+// Approximate inner products with AVX2, FMA and F16C. Which additions are fused does not matter: items that these
+// sums put within their rounding of the best are scored again.
 #pragma once
 
 #if defined(__x86_64__) && defined(__GNUC__)

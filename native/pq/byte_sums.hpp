@@ -34,7 +34,7 @@ class ByteSums {
     }
   }
 
-  // Those of the i-th block; who was not chosen has any number.
+  // The sums of the i-th block; undefined for items that were not selected.
   std::span<const float> of(std::size_t i) const {
     return std::span(sums_).subspan(i * PqCodes::lanes, PqCodes::lanes);
   }

@@ -17,7 +17,7 @@ struct RoundedBlocks {
       6;  // blocks that share the loads of a table: more would not fit the registers
 
   // Adds up the bytes that six blocks' codes point to, item by item, and says, a bit an item, whose sum reaches
-  // `floor`. A block's sums are of use only if somebody's does. Tables are such that four in a row add up within a
+  // `floor`. A block's sums are used only if one of them does. Tables are such that four in a row add up within a
   // byte.
   using Kernel = void (*)(const std::uint8_t* const* codes, const std::uint8_t* tables, std::size_t row_bytes,
                           std::uint16_t floor, RoundedSums* sums);

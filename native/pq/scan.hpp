@@ -1,4 +1,4 @@
-// A pass over codes for a few queries, which collects whoever may be among their best.
+// Scans codes for a few queries and collects the items that may be among their top-k.
 #pragma once
 
 #include <algorithm>

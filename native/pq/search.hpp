@@ -1,4 +1,4 @@
-// Search over codes: a pass finds who could be among the best, the sums of the tables say who is.
+// Exact search over codes: a scan finds candidates with rounded sums, then float tables rank them.
 #pragma once
 
 #include <algorithm>
@@ -99,7 +99,7 @@ class PqSearch {
     return asked.rounded ? ranked_from_top(asked, near) : ranked_all(asked, near);
   }
 
-  // The most promising first: once k scores are above what the next could reach, nobody after it matters.
+  // The most promising first: stop once k scores are above what the next candidate could reach.
   std::vector<Hit> ranked_from_top(const PqQuery& asked, RescoringBand& near) const {
     constexpr std::size_t few = 8;
     std::vector<Hit> hits;

@@ -13,7 +13,7 @@ namespace vizsla::any_language {
 
 inline constexpr std::uint8_t first_word_byte = 8;  // separators and joiners are less
 inline constexpr std::size_t longest_compound = 64;
-inline constexpr int most_parts = 8;  // more are a hash, which nobody looks for in parts
+inline constexpr int most_parts = 8;  // more parts are a hash, not a compound
 
 inline bool digit(char byte) { return static_cast<unsigned char>(byte - '0') < 10; }
 

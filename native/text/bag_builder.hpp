@@ -225,7 +225,7 @@ class BagBuilder {
     }
   }
 
-  // Without branches: which forms are dropped, and which have a root, nobody can guess.
+  // Without branches: which forms are dropped or have a root cannot be predicted.
   template <bool rooted>
   void gather(std::size_t begin, std::size_t end, std::span<const std::int32_t> terms, std::size_t columns,
               std::size_t column, std::vector<Cell>& cells) const {

@@ -15,7 +15,7 @@ namespace vizsla {
 
 class Vocabulary {
  public:
-  // A word's place in the table. `row` and `place` are notes of the one who counts (where the bag builder met the word
+  // A word's place in the table. `row` and `place` are notes of the counter (where the bag builder met the word
   // last; in how many texts an n-gram occurs): they lie here because this cache line is at hand.
   struct Entry {
     std::uint64_t key;

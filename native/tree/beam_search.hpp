@@ -55,7 +55,7 @@ class BeamSearcher {
   // is an upper bound of all below it, and the last node that was kept is one of all that were not.
   float ceiling() const { return std::max(outside_, last_); }
 
-  // Whether the last search surely found the best: nobody who was left behind reaches the last of them.
+  // Whether the last search is exact: no pruned item reaches the last one found.
   bool certain() const { return outside_ < last_; }
 
   // Whether the last search followed more nodes of a layer than the beam, so that enough items were met.
@@ -218,7 +218,7 @@ class BeamSearcher {
   float outside_ = INFINITY;    // of items below nodes that were left behind
   float last_ = -INFINITY;      // the last that was found, where more might have been
   bool widened_ = false;        // more nodes of a layer were followed than the beam
-  TreeTrace* trace_ = nullptr;  // who wants to know what nodes got
+  TreeTrace* trace_ = nullptr;  // where the scores of nodes are recorded, if they are
   ChildMargins margins_;
   FilteredTreeSearcher filtered_tree_;
   PathScorer paths_;

@@ -1,6 +1,6 @@
 // w·x of all children of some chunks of a layer: what search, filters and scoring have in common.
 //
-// A child's margin is summed over the query's features in ascending order, whoever asks, so that all give the same
+// A child's margin is summed over the query's features in ascending order in every caller, so that all get the same
 // bits.
 #pragma once
 
@@ -126,7 +126,7 @@ class ChildMargins {
     float* margins = margins_.data() + visited.begin;
     entries_ += hit.row.count;
     if (hit.row.count ==
-        visited.count) {  // Every child has the feature, as most have the bias: no look at who they are.
+        visited.count) {  // Every child has the feature, as most have the bias: no need for their numbers.
       for (std::size_t e = 0; e < hit.row.count; ++e) margins[e] += value * weight_at<Weight>(hit.row, e);
       return;
     }

@@ -167,7 +167,7 @@ class ChunkedLayer {
   }
 
   // Calls with each feature and its row of a chunk. A sound chunk's rows have as many entries as the chunk; where a
-  // damaged file claims more, the rest is left out, so that nobody gathers more than the file holds.
+  // damaged file claims more, the rest is left out, so that no caller gathers more than the file holds.
   template <class Call>
   void for_each_row(std::size_t chunk, const Call& call) const {
     std::size_t left = entry_count(chunk);

@@ -1,5 +1,5 @@
 // Puts items into a tree of a given shape: every node's items are cut in two until each child has its own. The shape
-// fixes how many items each node gets, so the tree is as balanced as the shape; clustering only decides who goes where.
+// fixes how many items each node gets, so the tree is as balanced as the shape; clustering only assigns items to nodes.
 #pragma once
 
 #include <algorithm>

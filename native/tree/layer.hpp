@@ -17,7 +17,7 @@ namespace vizsla {
 struct LayerProblem {
   CsrView x;                                    // instances x features
   CsrView labels;                               // instances x children; the value is the weight of the click
-  CsrView reached;                              // instances x parents, pattern: who is trained where
+  CsrView reached;                              // instances x parents, pattern: which instances train which parent
   std::span<const std::int64_t> child_offsets;  // parent p's children are numbered from [p] to [p + 1]
 };
 

@@ -1,5 +1,5 @@
-// The last layer's weights by item. Search wants them by chunk and feature; who scores a few items here and there would
-// look into as many chunks for each feature, and read of each row what belongs to other items.
+// The last layer's weights by item. Search reads them by chunk and feature; scoring a few scattered items
+// that way would look into as many chunks for each feature, and read weights of other items.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// A query's values by feature, for those who ask about many features of which the query has few.
+// A query's values by feature, for callers that look up many features of which the query has few.
 #pragma once
 
 #include <algorithm>

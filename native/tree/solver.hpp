@@ -1,5 +1,5 @@
-// Dual coordinate ascent for up to sixteen items of one chunk at once. Every item's arithmetic is its own: who shares
-// its group, and how many threads there are, changes nothing.
+// Dual coordinate ascent for up to sixteen items of one chunk at once. Every item's arithmetic is separate: neither its
+// group nor the number of threads changes its weights.
 #pragma once
 
 #include <cstdint>

@@ -43,7 +43,7 @@ class TreeModel {
   const std::vector<ChunkedLayer>& layers() const { return layers_; }
   std::span<const std::int32_t> items() const { return items_; }
   const BiasFeature& bias() const { return bias_; }
-  // An item's leaf position, and that leaf's parent: side by side, since who asks for one soon asks for the other.
+  // An item's leaf position, and that leaf's parent: adjacent in memory, since they are read together.
   struct Place {
     std::uint32_t leaf, parent;
   };

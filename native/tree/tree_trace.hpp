@@ -46,7 +46,7 @@ class TreeTrace {
     float bound;  // where it did not
   };
 
-  // An activation is at most 1, so whoever is above a leaf is a bound. That of a node whose leaves the search had no
+  // An activation is at most 1, so every ancestor of a leaf is a bound. That of a node whose leaves the search had no
   // need to read is below the last that was found.
   Known about(const TreeModel& model, const TreeModel::Place& place) const {
     if (layers_.empty()) return about(root_, place.leaf);

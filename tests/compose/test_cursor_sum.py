@@ -215,10 +215,10 @@ def test_whoever_redefines_an_answer_is_asked_himself(words):
 
 
 def test_dense_parts_go_the_long_way(catalog, words):
-    from vizsla.methods.dense import Dense
+    from vizsla.methods.dense import dense as dense_retriever
 
     encoder = FunctionEncoder(lambda texts: [[len(text), 1.0] for text in texts], dim=2, name="length")
-    dense = Dense.build(catalog, encoder)
+    dense = dense_retriever(catalog, encoder)
     assert not dense.is_plain
     assert (words.normalized() + dense.normalized())._live is None
     with pytest.raises(InputError, match="native part of sums"):

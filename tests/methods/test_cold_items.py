@@ -38,7 +38,7 @@ def test_items_without_clicks_get_one_and_others_nothing():
     assert new.exact("anything", 4).to_dict() == {"0": {"plum": 1.0, "leek": 1.0, "fig": 0.0, "pear": 0.0}}
     assert new("anything").ids == [["plum", "leek"]]
     assert new("anything", where={"leek", "fig"}).ids == [["leek"]]
-    assert str(new.explain("anything", "plum")) == "1.0000  nobody has clicked it yet"
+    assert str(new.explain("anything", "plum")) == "1.0000  it has no clicks yet"
     assert str(new.explain("anything", "fig")) == "0.0000  it has clicks"
 
 

@@ -28,7 +28,7 @@ class ThreadPool(NamedTuple):
 
 @contextmanager
 def blas_threads(most: int) -> Iterator[None]:
-    """Let BLAS take at most so many threads in the meantime: never more than the process gave it.
+    """Limit BLAS to this number of threads inside the block, and never above the limit of the process.
 
     The number belongs to the process, so what other threads multiply meanwhile is bounded too. Of several bounds at
     once the least holds, and after the last one the number is what it was.

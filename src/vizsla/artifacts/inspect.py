@@ -81,7 +81,7 @@ def _choice_cell(name: str, value: Any) -> str:
 
 
 MAX_LINE_CHARS = 100
-"""What does not fit into so many characters is taken apart."""
+"""A value that does not fit into this number of characters is split over lines."""
 MAX_TABLE_ROWS = 60
 
 

@@ -68,12 +68,12 @@ def _first_two(method: Method, self: Any, given: tuple[Any, ...], named: dict[st
     return given[0], given[1]
 
 
-def checked_answer(who: Any, found: Any, rows: int, k: int) -> Candidates:
+def checked_answer(part: Any, found: Any, rows: int, k: int) -> Candidates:
     """Return the answer, ranked and of at most `k` items a row; what cannot be an answer raises.
 
     Parameters
     ----------
-    who : Retriever or Index
+    part : Retriever or Index
         Whose answer it is.
     found : Candidates
         What it returned.
@@ -81,13 +81,13 @@ def checked_answer(who: Any, found: Any, rows: int, k: int) -> Candidates:
         For how many queries, and how many items of each were asked for.
     """
     if not isinstance(found, Candidates):
-        raise _broken(who, f"a search must return Candidates. Got {type(found).__name__}")
+        raise _broken(part, f"a search must return Candidates. Got {type(found).__name__}")
     if len(found) != rows:
-        raise _broken(who, f"a search must return a row for each of {rows} queries. Got {len(found)}")
-    if found.scores is None and getattr(who, "scale", "") != "none":
-        raise _broken(who, 'a search must return scores. Got a match set, whose `scale` must be "none"')
-    own = _in_own_numbers(who, found)
-    _check_once(who, own)
+        raise _broken(part, f"a search must return a row for each of {rows} queries. Got {len(found)}")
+    if found.scores is None and getattr(part, "scale", "") != "none":
+        raise _broken(part, 'a search must return scores. Got a match set, whose `scale` must be "none"')
+    own = _in_own_numbers(part, found)
+    _check_once(part, own)
     return (
         own.top(k) if own.scores is None or _is_ranked(own) else own.with_scores(PairScores(own.scores, own.stats), k=k)
     )
@@ -109,27 +109,27 @@ def checked_numbers(given: Any, count: int) -> Float32Array:
     return scores
 
 
-def _in_own_numbers(who: Any, found: Candidates) -> Candidates:
+def _in_own_numbers(part: Any, found: Candidates) -> Candidates:
     if found.scores is not None:
         checked_numbers(found.scores, len(found.items))
-    items = getattr(who, "items", None)  # an index has numbers only
+    items = getattr(part, "items", None)  # an index has numbers only
     if found.catalog is not None and found.catalog is items:
         return found
-    inside = int(found.items.max(initial=-1)) < (len(who) if items is None else len(items))
+    inside = int(found.items.max(initial=-1)) < (len(part) if items is None else len(items))
     same = found.catalog is None or found.catalog == items
     if not inside or not same:
-        raise _broken(who, "a search must return its own items. Got others: give catalog=self.items")
+        raise _broken(part, "a search must return its own items. Got others: give catalog=self.items")
     return found if items is None else found.with_catalog(items)
 
 
-def _check_once(who: Any, found: Candidates) -> None:
+def _check_once(part: Any, found: Candidates) -> None:
     width = int(found.items.max(initial=-1)) + 1
     keys = np.sort(found.row_numbers() * np.int64(width) + found.items)
     twice = np.flatnonzero(keys[1:] == keys[:-1])
     if len(twice):
         number = int(keys[twice[0]] % width)
         item = number if found.catalog is None else found.catalog[number]
-        raise _broken(who, f"a search must return an item once. Got {item!r} twice for a query")
+        raise _broken(part, f"a search must return an item once. Got {item!r} twice for a query")
 
 
 def _is_ranked(found: Candidates) -> bool:
@@ -139,5 +139,5 @@ def _is_ranked(found: Candidates) -> bool:
     return bool(right[same].all())
 
 
-def _broken(who: Any, what: str) -> CompositionError:
-    return CompositionError(f"{type(who).__name__} must keep the contract: {what}.")
+def _broken(part: Any, what: str) -> CompositionError:
+    return CompositionError(f"{type(part).__name__} must keep the contract: {what}.")

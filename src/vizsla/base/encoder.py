@@ -44,7 +44,7 @@ def check_texts(texts: Sequence[str]) -> list[str]:
 
 
 def checked_rows(encoder: Encoder, rows: Any, count: int) -> Any:
-    """Return what an encoder made of so many texts: a row a text, `dim` wide, of finite numbers; anything else raises.
+    """Check an encoder's output: one row per text, `dim` wide, of finite numbers; anything else raises.
 
     Examples
     --------

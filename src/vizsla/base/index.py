@@ -54,7 +54,7 @@ class Index(Artifact):
 
     @property
     def effort(self) -> int | None:
-        """How hard a search tries: a beam, items in view, lists probed. None where every search is exact."""
+        """The effort of a search: beam, `ef` or probes. None where every search is exact."""
         return None
 
     def with_effort(self, effort: int) -> Self:

@@ -96,12 +96,12 @@ class IndexRetriever(Retriever):
 
     @property
     def effort(self) -> int | None:
-        """How hard a search tries: a beam, items in view, lists probed. None where every search is exact."""
+        """The effort of a search: beam, `ef` or probes. None where every search is exact."""
         effort: int | None = self.index.effort
         return effort
 
     def with_effort(self, effort: int) -> Self:
-        """Return the same retriever, sharing all arrays, whose searches try as hard as this."""
+        """Return the same retriever, sharing all arrays, with another effort."""
         made = self._with(index=self.index.with_effort(effort))
         return made._kept(made, effort=effort)
 

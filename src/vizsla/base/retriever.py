@@ -225,23 +225,23 @@ _ONE_ROW = np.array((0, 1), np.int64)
 class Retriever(Composable, Scorer, Artifact):
     """Finds, scores and explains items for query texts; combines with others by `>>`, `|`, `+`, `*` and `%`.
 
-    A method implements `_search`, `_score` and `_explain` on item numbers; this class checks arguments, translates
-    ids, and takes the time.
+    A method implements `_search`, `_score` and `_explain` on item numbers; this class checks arguments, converts
+    ids, and measures the time.
     """
 
     generates_candidates: bool = True
     """Whether a sum searches it for candidates, or only lets it score what the other parts find."""
     tracks_clicks: bool = False
-    """Whether it takes clicks only to keep in step with parts that learn from them."""
+    """Whether it takes clicks only to stay consistent with parts that learn from them."""
 
     label: str = ""
-    """What a composition calls it, such as the name of an engine's member; what it is unless given."""
+    """Its name in compositions, such as the name of an engine's member; its class unless given."""
 
     member_name: str = ""
-    """The name of the engine's member that it is, at one moment; empty for what is none."""
+    """The name of the engine's member that this is a view of; empty otherwise."""
 
     report: Report | None = None
-    """What was chosen on held-out clicks when it was built, and why; None where nothing was chosen."""
+    """What was selected on held-out clicks when it was built, and why; None where nothing was selected."""
 
     _recipe: Recipe | None = None
 
@@ -250,9 +250,9 @@ class Retriever(Composable, Scorer, Artifact):
 
     @property
     def recipe(self) -> Recipe:
-        """How it was built: kind and settings, from which the same can be built over another dataset.
+        """Kind and settings, from which the same retriever can be built over another dataset.
 
-        One that no function of Vizsla built, such as a FunctionRetriever, raises RecipeError.
+        A retriever that no function of Vizsla built, such as a FunctionRetriever, raises RecipeError.
         """
         known = self._known_recipe
         if known is None:
@@ -473,17 +473,26 @@ class Retriever(Composable, Scorer, Artifact):
 
     @property
     def effort(self) -> int | None:
-        """How hard a search tries: a beam, items in view, lists probed. None where there is no such dial."""
+        """The effort of a search: beam, `ef` or probes. None for a search without such a setting."""
         return None
 
     def with_effort(self, effort: int) -> Self:
-        """Return the same retriever, sharing all arrays, whose searches try as hard as this."""
-        raise InputError(f"`effort` must be left alone: {self!r} has no such dial. Got {effort!r}.")
+        """Return the same retriever, sharing all arrays, with another effort."""
+        raise InputError(f"`effort` must be left out: {self!r} has no such setting. Got {effort!r}.")
 
     @property
     def has_effort(self) -> bool:
-        """Whether `with_effort` changes how hard a search tries."""
+        """Whether `with_effort` changes the search."""
         return self.effort is not None
+
+    def with_budget(self, budget: int) -> Self:
+        """Return the same search with another number of scored pairs per query."""
+        raise InputError(f"`budget` must be given to a budgeted search. Got {self!r}, which has none.")
+
+    @property
+    def takes_budget(self) -> bool:
+        """Whether `with_budget` limits how many pairs a query may score."""
+        return type(self).with_budget is not Retriever.with_budget
 
     @property
     def takes_items(self) -> bool:
@@ -554,7 +563,7 @@ class Retriever(Composable, Scorer, Artifact):
         raise NotImplementedError
 
     def refit_on(self, dataset: Dataset, *, threads: int = 1) -> Retriever:
-        """Return what this would be had it learned from this dataset's clicks alone; itself where it learns from none.
+        """Return the retriever as if it had learned from this dataset's clicks only; itself if it learns from none.
 
         A kind that learns from clicks says here how. It looks better on clicks that it has learned from than it is, so
         weighing it against others, as `fuse` does, needs a twin that has not seen them.

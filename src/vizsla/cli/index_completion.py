@@ -13,7 +13,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the data and how fast clicks lose weight."""
     add_data(parser)
     add_output(parser)
-    half_life = f"after so many days a click counts half (default: {HALF_LIFE_DAYS:g})"
+    half_life = f"days after which a click counts half (default: {HALF_LIFE_DAYS:g})"
     parser.add_argument("--half-life-days", type=float, default=HALF_LIFE_DAYS, metavar="DAYS", help=half_life)
 
 

@@ -73,7 +73,7 @@ def run(arguments: argparse.Namespace) -> None:
 def _lsa(dataset: Dataset, arguments: argparse.Namespace, options: dict[str, Any], start: float) -> None:
     with working("building"):
         encoder = LsaEncoder.fit((item.default_text() for item in dataset.items), **LSA.given(arguments))
-        built = Dense.build(dataset, encoder, **options)
+        built = dense(dataset, encoder, **options)
     _save(built, arguments, start)
 
 
@@ -85,7 +85,7 @@ def _model(dataset: Dataset, arguments: argparse.Namespace, options: dict[str, A
     texts, count = (item.default_text() for item in dataset.items), len(dataset.items)
     with working("building"):
         rows = resumable_encode(encoder, texts, folder, storage=storage, count=count)
-        built = Dense.build(dataset, encoder, vectors=rows, **options)
+        built = dense(dataset, encoder, vectors=rows, **options)
     _save(built, arguments, start)
     remove_encoding(folder)
 

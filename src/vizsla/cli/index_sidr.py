@@ -26,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def sidr_encoder(path: str) -> SidrEncoder:
     """Return the encoder of a trained model; another retriever raises."""
     retriever = load_retriever(path)
-    encoder = getattr(retriever, "encoder", None)
+    encoder = retriever.encoder
     if not isinstance(encoder, SidrEncoder):
         raise InputError(f"The model must be SiDR's, as `vizsla train sidr` makes it. Got {retriever} in {path}.")
     return encoder

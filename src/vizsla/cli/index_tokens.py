@@ -30,7 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def add_building(parser: argparse.ArgumentParser) -> None:
     """Add how texts become tokens, and how much length counts."""
     parser.add_argument("--vocabulary", metavar="PATH", help="a vocab.txt, a tokenizer.json, or a model's folder")
-    parser.add_argument("--learn-vocabulary", type=int, metavar="SIZE", help="learn so many tokens from the texts")
+    parser.add_argument("--learn-vocabulary", type=int, metavar="SIZE", help="learn a vocabulary from the texts")
     parser.add_argument("--language", metavar="LANGUAGES", help="stop words and stems: auto, or names: english,german")
     parser.add_argument("--cased", action="store_true", help="keep capitals and accents (for a vocab.txt, or to learn)")
     OPTIONS.add_to(parser)

@@ -336,11 +336,9 @@ def _retriever(arguments: argparse.Namespace) -> Retriever:
 def _budgeted(retriever: Retriever, budget: int | None) -> Retriever:
     if budget is None:
         return retriever
-    with_budget = getattr(retriever, "with_budget", None)
-    if with_budget is None:
+    if not retriever.takes_budget:
         raise InputError(f"`--budget` must be given to a budgeted search. Got {retriever}: see `vizsla index anchors`.")
-    budgeted: Retriever = with_budget(budget)
-    return budgeted
+    return retriever.with_budget(budget)
 
 
 def _late(retriever: Retriever, arguments: argparse.Namespace) -> Retriever:

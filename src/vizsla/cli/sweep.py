@@ -36,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "four times the retriever's own)",
     )
     varied.add_argument("--thresholds", metavar="NUMBERS", help="drop weights up to these sizes: recall against size")
-    varied.add_argument("--bits", metavar="NUMBERS", help="store weights in so many bits: 32, 16, 8")
+    varied.add_argument("--bits", metavar="NUMBERS", help="bits of the stored weights: 32, 16, 8")
     argument = "any argument of the function that built it, such as weight or base.k1; built again for each of --values"
     varied.add_argument("--argument", metavar="NAME", help=argument)
     parser.add_argument("--values", metavar="NUMBERS", help="what --argument is set to")

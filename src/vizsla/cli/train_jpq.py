@@ -49,7 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_output(parser)
     add_reading(parser)
     add_bundling(parser)
-    parser.add_argument("--bytes", type=int, metavar="N", help="compress INDEX first: so many bytes an item")
+    parser.add_argument("--bytes", type=int, metavar="N", help="compress INDEX first, to this number of bytes per item")
     CODING.add_to(parser)
     OPTIONS.add_to(parser)
     folder = "train the encoder's transformer; it is written there"

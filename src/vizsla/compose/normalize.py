@@ -154,7 +154,7 @@ class Normalized(Composition):
         return None  # the part is searched for its scale, as far as its cuts let it
 
     def tells_scale(self, taken: int) -> bool:
-        """Whether a list of so many begins with the one that the scale is read from.
+        """Whether a list of this length begins with the one that the scale is read from.
 
         An approximate search that is asked for more looks elsewhere too, and may find better ones.
         """

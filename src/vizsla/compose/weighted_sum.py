@@ -235,7 +235,7 @@ class CursorSum:
         return cls(terms) if all(isinstance(part, IndexRetriever) and part.is_plain for part in parts) else None
 
     def serves(self, taken: int) -> bool:
-        """Whether lists of so many tell all scales."""
+        """Whether lists of this length determine all scales."""
         return taken <= self._longest
 
     def search(self, queries: Queries, k: int, taken: int, threads: int) -> Candidates:

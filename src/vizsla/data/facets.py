@@ -40,7 +40,7 @@ class Facet:
     size : int
         How many values are listed, the most frequent first.
     bins : int, optional
-        Numbers in at most so many ranges of equal, round width.
+        Numbers in at most this number of ranges of equal, round width.
     edges : tuple, optional
         Numbers or dates in ranges between these edges, each of which belongs to the range that it begins.
     interval : {"year", "month", "week", "day", "hour"}, optional

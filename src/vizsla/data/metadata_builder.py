@@ -488,7 +488,7 @@ class _Codes:
             self._number(keys, self._index)
 
     def column(self, count: int, kind: str | None) -> Column:
-        """Return the values of so many items."""
+        """Return the values of a number of items."""
         self._codes.extend([-1] * (count - len(self._codes)))
         keys = self._values if self._index is None else list(self._index)
         given = [key[1] if key.__class__ is tuple else key for key in keys]

@@ -134,7 +134,7 @@ class EmbeddingStore:
                 connection.execute(f"UPDATE vectors SET used = ? WHERE id IN ({places})", (used, *some))
 
     def _make_room(self, connection: sqlite3.Connection, wanted: int) -> None:
-        """Forget what was used longest ago until so many bytes are free below the limit."""
+        """Remove the least recently used vectors until a number of bytes is free below the limit."""
         while self.max_bytes is not None and (excess := _bytes_in_use(connection) + wanted - self.max_bytes) > 0:
             oldest = connection.execute("SELECT LENGTH(numbers) FROM vectors ORDER BY used LIMIT 1").fetchone()
             if oldest is None:

@@ -79,7 +79,7 @@ class LsaEncoder(Encoder, Artifact):
         unigrams, bigrams, trigrams, min_texts : int
             The vocabulary, as in `NgramTfidf.fit`. Each n-gram takes 4 · `dim` bytes.
         sample : int
-            At most so many texts, drawn at random, shape the dimensions; all count in the vocabulary.
+            Texts, drawn at random, that the dimensions are computed from; all count in the vocabulary.
         rounds : int
             Passes over the rows that sharpen the dimensions.
         seed : int

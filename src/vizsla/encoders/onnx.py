@@ -39,7 +39,7 @@ class OnnxSettings:
     normalize : bool
         Bring rows to length 1.
     max_tokens : int
-        Cut texts after so many tokens.
+        Maximum number of tokens per text.
     pooling : {"mean", "cls"}
         What becomes of the tokens' vectors.
 
@@ -109,7 +109,7 @@ class OnnxEncoder(TokenEncoder):
     normalize : bool, optional
         Bring rows to length 1; what `encoder.json` says, or True, unless given.
     max_tokens : int, optional
-        Cut texts after so many tokens; what `encoder.json` says, or 512, unless given.
+        Maximum number of tokens per text. Defaults to that of `encoder.json`, or 512.
     pooling : {"mean", "cls"}, optional
         What becomes of the tokens' vectors; what `encoder.json` says, or "mean", unless given.
     batch : int
@@ -282,7 +282,7 @@ def onnx_inputs(encoded: list[Any]) -> dict[str, NDArray[np.int64]]:
 
 
 class OnnxTokenizer:
-    """A folder's tokenizer, which cuts after so many tokens.
+    """A folder's tokenizer, which cuts after a number of tokens.
 
     Parameters
     ----------
@@ -313,7 +313,7 @@ class OnnxTokenizer:
 
 
 def onnx_session(file: Path, threads: int) -> Any:
-    """Return a folder's model, ready to run on so many threads."""
+    """Return a folder's model with an inference session of a number of threads."""
     onnxruntime = import_extra("onnxruntime", f"Encoding with {file.parent}", "onnx")
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads, options.inter_op_num_threads = threads, 1

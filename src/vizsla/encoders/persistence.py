@@ -186,7 +186,7 @@ def _modules(folder: Path) -> list[dict[str, Any]]:
 STORED_MODEL_NAME = "The model inside the artifact"
 Files = dict[str, NDArray[np.uint8]]
 MAX_BUNDLED_BYTES = 128_000_000
-"""ONNX models of so many bytes at most are stored inside unless `bundle_models` says otherwise."""
+"""ONNX models of at most this size are stored in the artifact unless `bundle_models` is given."""
 
 STORED_SUFFIXES = (".safetensors", ".onnx", ".onnx_data", ".onnx.data", ".json", ".txt", ".model")
 """How names of stored files end. The last two are vocabularies of tokenizers."""

@@ -165,7 +165,7 @@ class EncodingFile:
         return done, seen
 
     def _sure_bytes(self, done: int) -> int:
-        """Return how long the file must be after so many texts."""
+        """Return the length of the file after a number of texts."""
         return done * self._row_bytes
 
 

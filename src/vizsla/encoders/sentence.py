@@ -40,7 +40,7 @@ class SentenceEncoder(TokenEncoder):
     normalize : bool
         Bring rows to length 1, so that an inner product is a cosine.
     max_tokens : int, optional
-        Cut texts after so many tokens; the model's own limit unless given.
+        Maximum number of tokens per text; the model's own limit unless given.
     batch : int
         Texts that go through the model at once.
     device : str, optional

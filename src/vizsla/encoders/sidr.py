@@ -172,9 +172,9 @@ class SidrEncoder(Encoder, Artifact):
     query_scale, item_scale : float
         What the model's values are multiplied by; 0 leaves items their tokens alone, but for the form "learned".
     most : int
-        How many tokens a text's vector keeps (the paper's k).
+        Tokens kept per vector (the paper's k).
     max_tokens : int
-        Texts are cut after so many.
+        Maximum number of tokens per text.
     b, mean_length : float
         What an item's tokens weigh: the norm of beta search at this b and mean number of distinct tokens. A mean of 0
         leaves tokens out: an item's vector then is what the model says alone, as in the paper.

@@ -18,7 +18,7 @@ from vizsla.data.dataset import Dataset
 from vizsla.data.filter import Filter
 from vizsla.engine.vector_member import merged_parts
 from vizsla.errors import InputError
-from vizsla.methods.dense import Dense
+from vizsla.methods.dense import Dense, dense
 from vizsla.text.highlights import Highlighter
 from vizsla.typing import BoolArray, Int32Array
 
@@ -113,10 +113,10 @@ class StaticMember:
             return part.recipe.build(Dataset.of(self._late))
         tail = self._tail
         if not isinstance(tail, Dense):
-            return Dense.build(new, part.encoder)
+            return dense(new, part.encoder)
         known = [id for id in new if tail.items.find(id) >= 0]
         if len(known) == len(tail.items):
-            return Dense.build(new, part.encoder)
+            return dense(new, part.encoder)
         return (tail.without_items(known) if known else tail).with_items(new)
 
 

@@ -30,7 +30,7 @@ def top_k_recall(found: Any, exact: Any, k: int = 10, *, calls: int | None = Non
     k : int
         How many of them count.
     calls : int, optional
-        Look at the first so many items of `found` only.
+        Consider only the first items of `found`, this many.
 
     Examples
     --------

@@ -134,10 +134,11 @@ def variants(
     numbers = list(values)
     if not numbers or any(isinstance(value, bool) or not isinstance(value, int | float) for value in numbers):
         raise InputError(f"`values` must be numbers. Got {numbers!r:.80}.")
-    changed = {"budget": "with_budget", "effort": "with_effort"}.get(setting, "")
-    tried = isinstance(source, Retriever) and not (setting == "effort" and source.effort is None)
-    if tried and hasattr(source, changed):
-        yield from ((value, getattr(source, changed)(int(value))) for value in numbers)
+    if isinstance(source, Retriever) and setting == "budget" and source.takes_budget:
+        yield from ((value, source.with_budget(int(value))) for value in numbers)
+        return
+    if isinstance(source, Retriever) and setting == "effort" and source.has_effort:
+        yield from ((value, source.with_effort(int(value))) for value in numbers)
         return
     recipe = source.recipe if isinstance(source, Retriever) else source
     for value in numbers:

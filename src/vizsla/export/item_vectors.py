@@ -92,7 +92,7 @@ class ItemVectorSource:
         return SparseRows.of(self._index.to_csr())  # type: ignore[union-attr]
 
     def batches(self) -> Iterator[list[ExportedItem]]:
-        """Yield all items, in order, so many at a time."""
+        """Yield all items in order, in batches."""
         for start in range(0, len(self), ITEMS_PER_BATCH):
             end = min(start + ITEMS_PER_BATCH, len(self))
             yield [self._item(number, vector) for number, vector in zip(

@@ -104,7 +104,7 @@ def selector(filter: Filter) -> Any:
 def in_threads(
     search: Callable[[NDArray[R]], NDArray[T]], rows: NDArray[R], threads: int, *, turn: int = QUERIES_PER_CALL
 ) -> NDArray[T]:
-    """Answer rows in so many threads of our own, each with a Faiss of one thread.
+    """Answer rows in a number of Python threads, each of which calls Faiss with one thread.
 
     Faiss's threads are OpenMP's. They wait for more work for ever, and a process that is forked meanwhile hangs as soon
     as it needs them; these are gone when the answer is there. Ctrl-C is heard between one turn and the next.
@@ -124,7 +124,7 @@ def in_threads(
 
 
 def with_faiss_threads(work: Callable[[], object], threads: int) -> None:
-    """Let Faiss work with so many threads of its own, which are gone afterwards: they end with the one that asked."""
+    """Let Faiss use a number of OpenMP threads, which end with the thread that calls it."""
     if threads == 1:
         with faiss_threads(1):
             work()

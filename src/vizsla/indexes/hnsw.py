@@ -177,7 +177,7 @@ class HnswSearch(ApproximateIndex):
         return self.ef
 
     def with_effort(self, effort: int) -> Self:
-        """Return the same index, sharing all arrays, that keeps so many items in view when it searches."""
+        """Return the same index, sharing all arrays, with another `ef`."""
         other = copy(self)
         other.ef = check_whole("effort", effort, MAX_EF)
         return other

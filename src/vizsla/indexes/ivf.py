@@ -139,7 +139,7 @@ class IvfSearch(ApproximateIndex):
         return self.probes
 
     def with_effort(self, effort: int) -> Self:
-        """Return the same index, sharing all arrays, that reads so many lists when it searches."""
+        """Return the same index, sharing all arrays, with another number of lists read per search."""
         other = copy(self)
         other.probes = check_whole("effort", effort, MAX_LISTS)
         return other

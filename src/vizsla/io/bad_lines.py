@@ -63,7 +63,7 @@ STRICT_READING = Reading()
 
 WAY_OUT = 'Or leave out what cannot be read: on_error="skip".'
 MAX_LINES_NAMED = 5
-"""With "warn", so many of a source's unreadable lines are named one by one; the count tells the rest."""
+"""With "warn", the number of a source's unreadable lines that are named one by one; the rest is counted."""
 
 
 class BadLines:

@@ -21,7 +21,7 @@ from vizsla.errors import DataError, InputError
 RECORD_SIZE_VARIABLE = "VIZSLA_MAX_RECORD_MB"
 DEFAULT_RECORD_MB = 8
 DOCUMENT_RECORDS = 4
-"""A document of a folder may be as long as so many records."""
+"""A document of a folder may be as long as this number of records."""
 MAX_COMPRESSION_RATIO = 50
 MIN_CHECKED_BYTES = 64 << 20
 

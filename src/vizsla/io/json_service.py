@@ -377,7 +377,7 @@ class PartlyAnswered(Exception):  # noqa: N818 - it carries results, and never r
 
 
 def call_all(act: Callable[[Any], T], given: Sequence[Any], concurrency: int) -> list[T]:
-    """Return what `act` makes of each, so many at a time; after a failure no other call is begun.
+    """Return the result of `act` for each, a number at a time; after a failure no other call is made.
 
     The threads are daemons: Ctrl-C is answered at once, and the process may end while a request is under way.
 

@@ -186,7 +186,7 @@ class TrainingLoop:
     every : int, optional
         Steps between two evaluations; an epoch unless given.
     patience : int, optional
-        End after so many evaluations without a new best; unless given, after the first that is below the best.
+        Stop after this number of evaluations without a new best; unless given, after the first below the best.
     measure_first : bool
         Evaluate before the first step, too.
     keep_best : bool

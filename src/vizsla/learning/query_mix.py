@@ -186,7 +186,7 @@ class TextLog(NamedTuple):
         return cls(dataset, texts, number, clicks, dataset.events, _added(clicks, number, len(texts)), {})
 
     def without_searches(self, count: int, seed: int) -> TextLog:
-        """Take out one search each of so many texts that have several; likely those that are often asked."""
+        """Take out one search each of a number of texts that have several; frequent ones are more likely."""
         if not count:
             return self
         rng = generator(seed)

@@ -1,4 +1,4 @@
-"""Recency: clicks that weigh half as much every so many days, and how many days those should be."""
+"""Recency: discount clicks by a half-life, and select the half-life."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def recent_clicks(clicks: Any, half_life: float | str | None, build: Build) -> t
 
 
 def decayed(clicks: Any, half_life: float) -> Any:
-    """Return the clicks with the weights that they have after so many days.
+    """Return the clicks with weights discounted by the half-life.
 
     Examples
     --------

@@ -20,26 +20,26 @@ SURE_ERRORS = 3.0
 """So much better than the default must other features or click weights be. Two were not enough: on tldr's queries alone
 a gain of .010 on the trial was a loss of .004 on other held-out clicks."""
 FUSION_ERRORS = 2.0
-"""So much better must a fusion be than the best part, and one of more parts than one of fewer."""
+"""Standard errors by which a fusion must beat the best part, and one of more parts one of fewer."""
 HALF_LIFE_ERRORS = 2.0
-"""So much better must a half-life be than none."""
+"""Standard errors by which a half-life must beat none."""
 FIELD_ERRORS = 1.0
-"""So much better must another weight of a field be than the one before: of many that are tried, some look better."""
+"""Standard errors by which a weight of a field must beat the one before: of many trials, some look better by chance."""
 COLD_LOSS_ERRORS = 2.0
-"""Up to so much may cold queries be behind the number of epochs that serves them best."""
+"""The largest loss, in standard errors, of cold queries against the number of epochs that is best for them."""
 KIND_LOSS_ERRORS = 1.0
-"""By less than this may a fusion be behind the best part of a kind of query. To tolerate no loss would give away what
+"""Standard errors that a fusion may lose to the best part on a kind of query. Tolerating no loss would give up what
 the other kind gains for what is often chance."""
 
 # Thresholds in held-out queries, and in the measure itself.
 MIN_QUERIES = 30
-"""Below so many held-out queries nothing is sure."""
+"""With fewer held-out queries nothing is selected."""
 MIN_QUERIES_FOR_B = 100
 """With fewer queries a token index keeps its default `b`."""
 ROUNDING_ERROR = 1e-9
 """A mean difference nearer to 0 than this is none."""
 EQUAL_DIGITS = 6
-"""Recalls that agree to so many digits are equal."""
+"""Recalls that agree to this number of digits are equal."""
 
 
 class ChoiceWarning(UserWarning):
@@ -139,7 +139,7 @@ class Choice:
 
     @classmethod
     def of(cls, values: dict[str, Any]) -> Self:
-        """Read what `to_dict` gave."""
+        """Read the result of `to_dict`."""
         try:
             choice = cls(**values)
             if not all(isinstance(trial["all"], int | float) for trial in choice.trials):

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class HoldoutSize(NamedTuple):
-    """How many queries are held out: a share of them, at most so many; with fewer than `min_queries`, none."""
+    """How many queries are held out: a share of them up to a maximum; with fewer than `min_queries`, none."""
 
     share: float
     max_queries: int

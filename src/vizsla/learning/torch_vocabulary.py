@@ -294,7 +294,7 @@ def train_masked(
     steps : int
         How many batches of 32 texts.
     seed : int
-        Fixes every draw.
+        Seed of all random numbers.
     """
     optimizer = TorchAdamW(model.groups(), MLM_RATES)
     long = [number for number, text in enumerate(texts) if len(text) > 2]

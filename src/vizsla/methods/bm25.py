@@ -64,7 +64,7 @@ DEFAULT_B = 0.75
 
 
 class Bm25(RowSpaceRetriever):
-    """Exact BM25 search over a catalog of texts. Use `bm25` or `Bm25.build` to make one.
+    """Exact BM25 search over a catalog of texts. Use `bm25` to make one.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ class Bm25(RowSpaceRetriever):
 
     Examples
     --------
-    >>> search = Bm25.build({"a": "a fig tree", "b": "an apple tree", "c": "plums"})
+    >>> search = bm25({"a": "a fig tree", "b": "an apple tree", "c": "plums"})
     >>> search("fig tree", k=2).ids
     [['a', 'b']]
     >>> print(search.explain("fig tree", "b"))
@@ -127,38 +127,6 @@ class Bm25(RowSpaceRetriever):
     def fields(self) -> tuple[Field, ...]:
         """The fields whose words are weighed apart, with their weights; none where a text is one field."""
         return self.weighting.fields
-
-    @classmethod
-    @validate_args
-    def build(
-        cls,
-        items: Any,
-        *,
-        ids: Iterable[str] | None = None,
-        analyzer: Analyzer | None = None,
-        variant: str = "lucene",
-        k1: float = 1.5,
-        b: float | Mapping[str, float] = 0.75,
-        delta: float = 0.5,
-        fields: Mapping[str, float] | Sequence[str] | str | None = None,
-        statistics: Statistics | None = None,
-        seed: int = 0,
-    ) -> Self:
-        """Read a catalog once and index it; see `bm25` for the parameters."""
-        analyzer = analyzer or (AnyLanguage() if statistics is None else statistics.analyzer)
-        items = plain_items(items)
-        if fields is not None:
-            weighting = Weighting(variant, k1, DEFAULT_B if isinstance(b, Mapping) else b, delta)
-            return cls._of_fields(items, ids, analyzer, weighting, FieldWeights.of(fields), b, statistics, seed)
-        if isinstance(b, Mapping):
-            raise InputError("`b` must be one number unless `fields` are given. Got several.")
-        weighting, stream = Weighting(variant, k1, b, delta), TextStream(items, ids)
-        words, rows, places = BagOfWords.fit_items(progress(stream, what="reading"), analyzer)
-        if statistics is None:
-            statistics = Statistics.of_rows(words, rows, places)
-        else:
-            rows = statistics.over(words, rows)
-        return cls(stream.ids, statistics, _invert(rows, places, statistics, weighting), weighting)
 
     @classmethod
     def _of_fields(
@@ -440,6 +408,7 @@ def _read_fields(reader: ArtifactReader) -> tuple[Field, ...]:
 
 
 @builds("bm25", data="items")
+@validate_args
 def bm25(
     items: Any,
     *,
@@ -462,13 +431,13 @@ def bm25(
     ids : iterable of str, optional
         Ids for texts that have none; without it an item's id is its number in decimal.
     analyzer : Analyzer, optional
-        How texts become words: `AnyLanguage` unless given, which finds out the languages by itself.
+        How texts become words; `AnyLanguage`, which detects the languages, unless given.
     variant : {"lucene", "robertson", "atire", "bm25l", "bm25+"}
         The formula.
     k1 : float
-        How slowly repeated words saturate.
+        Saturation of repeated words: larger values saturate later.
     b : float
-        How much an item's length counts, from 0 to 1; with `fields`, also a number for each of them by name.
+        Weight of the item's length, from 0 to 1; with `fields`, also one number per field by name.
     delta : float
         The floor of bm25l and bm25+.
     fields : weights by name, names, or "learn", optional
@@ -481,15 +450,27 @@ def bm25(
         Counts of a whole catalog, when `items` are a shard of it: the scores are then those of the whole. They must
         have counted these items; a word that they lack raises.
     seed : int
-        Of the queries that are drawn to choose weights by, where there are many.
+        Seed of the sample of queries that weights are selected on.
 
     Examples
     --------
     >>> bm25(["a fig tree", "an apple tree"])("fig").ids
     [['0']]
     """
-    how: Any = {"variant": variant, "k1": k1, "b": b, "delta": delta, "fields": fields, "seed": seed}
-    return Bm25.build(items, ids=ids, analyzer=analyzer, statistics=statistics, **how)
+    analyzer = analyzer or (AnyLanguage() if statistics is None else statistics.analyzer)
+    items = plain_items(items)
+    if fields is not None:
+        weighting = Weighting(variant, k1, DEFAULT_B if isinstance(b, Mapping) else b, delta)
+        return Bm25._of_fields(items, ids, analyzer, weighting, FieldWeights.of(fields), b, statistics, seed)
+    if isinstance(b, Mapping):
+        raise InputError("`b` must be one number unless `fields` are given. Got several.")
+    weighting, stream = Weighting(variant, k1, b, delta), TextStream(items, ids)
+    words, rows, places = BagOfWords.fit_items(progress(stream, what="reading"), analyzer)
+    if statistics is None:
+        statistics = Statistics.of_rows(words, rows, places)
+    else:
+        rows = statistics.over(words, rows)
+    return Bm25(stream.ids, statistics, _invert(rows, places, statistics, weighting), weighting)
 
 
 def _chosen_fields(

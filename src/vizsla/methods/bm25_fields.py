@@ -214,7 +214,7 @@ class FieldPostings:
 
     @classmethod
     def read(cls, reader: ArtifactReader, postings: int, items: int, fields: int, size: int) -> Self:
-        """Read and check the arrays; counts have so many bytes each."""
+        """Read and check the arrays; `size` is the number of bytes per count."""
         if size not in (1, 2, 4):
             raise FormatError(f"{reader.path}: counts of fields must have 1, 2 or 4 bytes. Got {size}.")
         counts = reader.array("field_counts", f"u{size}", ndim=2)

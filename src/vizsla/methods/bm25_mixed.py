@@ -286,5 +286,5 @@ class MixedWords(Encoder):
 
 @lru_cache(maxsize=MAX_CACHED_WORDS)
 def word_idf(weighting: Weighting, holders: float, documents: float) -> float:
-    """Return the idf of a word that so many of so many items hold."""
+    """Return the idf of a word by the number of items that hold it and the number of all items."""
     return float(weighting.idf(np.array([holders], np.float64), documents)[0])

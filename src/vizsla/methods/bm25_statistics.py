@@ -47,7 +47,7 @@ class Weighting:
     variant : str
         One of `VARIANTS`.
     k1 : float
-        How slowly repeated words saturate.
+        Saturation of repeated words: larger values saturate later.
     b : float
         How much an item's length counts, from 0 to 1.
     delta : float

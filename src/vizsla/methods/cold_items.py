@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from vizsla.artifacts.reader import ArtifactReader
     from vizsla.artifacts.writer import ArtifactWriter
 
-_REASONS = {True: "nobody has clicked it yet", False: "it has clicks"}
+_REASONS = {True: "it has no clicks yet", False: "it has clicks"}
 
 
 class ColdItemBoost(Retriever):

@@ -62,9 +62,9 @@ class CrossEncoderSettings:
     epochs : int
         Passes over the queries that the schedule plans for.
     max_steps : int, optional
-        Plan for at most so many steps.
+        Maximum number of steps.
     batch : int
-        Queries a step.
+        Queries per step.
     negatives : int
         Hard negatives for each query of a step, drawn from the retriever's best `depth`.
     depth : int
@@ -82,9 +82,9 @@ class CrossEncoderSettings:
     warm_up : float
         The share of the steps over which the rate rises.
     every : int
-        Steps between two looks at the held-out queries.
+        Steps between two evaluations on the held-out queries.
     patience : int
-        End after so many looks without a better one.
+        Stop after this number of evaluations without a better one.
     held_out : int
         How many queries are held out at most.
     cold : float in [0, 1]
@@ -316,9 +316,9 @@ def train_cross_encoder(
     form : {"head", "dot"}
         A head over the first token, or the inner product of first and last token ([EMB]-CE).
     layers : int, optional
-        Keep only so many of the transformer's first layers: smaller and faster.
+        Keep only this number of the transformer's first layers: smaller and faster.
     max_tokens : int
-        Cut pairs after so many tokens.
+        Maximum number of tokens per pair.
     checkpoint : path, optional
         A folder where the state is kept; a training that was stopped goes on from it.
     watch : callable, optional

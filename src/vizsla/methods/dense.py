@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class Dense(RowSpaceRetriever):
-    """Search by the inner product of encoded texts. Use `dense` or `Dense.build` to make one.
+    """Search by the inner product of encoded texts. Use `dense` to make one.
 
     A query that the encoder turns into zeros says nothing, and finds nothing; scored, it gives every item 0.
 
@@ -48,7 +48,7 @@ class Dense(RowSpaceRetriever):
     --------
     >>> from vizsla.base.encoder import FunctionEncoder
     >>> letters = FunctionEncoder(lambda texts: [[t.count(c) for c in "aefgpr"] for t in texts], dim=6, name="letters")
-    >>> search = Dense.build({"a": "fig", "b": "grape", "c": "pear"}, letters)
+    >>> search = dense({"a": "fig", "b": "grape", "c": "pear"}, letters)
     >>> search("ripe fig", k=2).to_dict()
     {'0': {'b': 4.0, 'c': 3.0}}
     >>> print(search.explain("ripe fig", "a"))
@@ -64,28 +64,6 @@ class Dense(RowSpaceRetriever):
         if encoder.sparse:
             raise InputError("`encoder` must give dense vectors. Got a sparse one: see `InvertedIndex`.")
         super().__init__(items, encoder, index)
-
-    @classmethod
-    @validate_args
-    def build(
-        cls,
-        items: Any,
-        encoder: Encoder,
-        *,
-        ids: Iterable[str] | None = None,
-        index: str | DenseIndex = "flat",
-        vectors: NDArray[Any] | None = None,
-        **options: Any,
-    ) -> Self:
-        """Encode a catalog and index it; see `dense` for the parameters."""
-        stream = TextStream(items, ids)
-        if vectors is None and not isinstance(index, DenseIndex):
-            vectors = encode_items(encoder, stream)
-        else:
-            for _ in stream:  # only the ids are wanted
-                pass
-        built = index if isinstance(index, DenseIndex) else make_index(index, vectors, **options)
-        return cls(stream.ids, encoder, built)
 
     def __repr__(self) -> str:
         return f"Dense({len(self.items):,} items, {self.index.dim} dimensions, {self.index.kind})"
@@ -152,6 +130,7 @@ def explain_product(score: float, row: Any, index: DenseIndex, item: int) -> Exp
 
 
 @builds("dense", data="items")
+@validate_args
 def dense(
     items: Any,
     encoder: Encoder,
@@ -176,7 +155,7 @@ def dense(
     vectors : array, optional
         The items' vectors, in the items' order, when they are there already: texts are then not encoded.
     **options
-        What the index takes, such as `storage`, `guarded`, `M`, `lists`, or `bytes` of codes.
+        Options of the index, such as `storage`, `guarded`, `M`, `lists`, or `bytes` of codes.
 
     Examples
     --------
@@ -185,4 +164,11 @@ def dense(
     >>> dense(["fig", "apple"], lengths)("pear").ids
     [['1', '0']]
     """
-    return Dense.build(items, encoder, ids=ids, index=index, vectors=vectors, **options)
+    stream = TextStream(items, ids)
+    if vectors is None and not isinstance(index, DenseIndex):
+        vectors = encode_items(encoder, stream)
+    else:
+        for _ in stream:  # only the ids are wanted
+            pass
+    built = index if isinstance(index, DenseIndex) else make_index(index, vectors, **options)
+    return Dense(stream.ids, encoder, built)

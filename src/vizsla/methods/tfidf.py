@@ -93,7 +93,7 @@ ROW_LENGTHS = (1.0, 0.85, 0.7, 0.6, 0.5, 0.4)
 
 
 class Tfidf(RowSpaceRetriever):
-    """Exact search by the inner product of n-gram rows. Use `tfidf` or `Tfidf.build` to make one.
+    """Exact search by the inner product of n-gram rows. Use `tfidf` to make one.
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ class Tfidf(RowSpaceRetriever):
 
     Examples
     --------
-    >>> search = Tfidf.build({"a": "a fig tree", "b": "an apple tree", "c": "figs"})
+    >>> search = tfidf({"a": "a fig tree", "b": "an apple tree", "c": "figs"})
     >>> search("fig", k=2).ids
     [['a', 'c']]
     >>> print(search.explain("figs", "a"))
@@ -138,35 +138,6 @@ class Tfidf(RowSpaceRetriever):
         super().__init__(items, encoder, index)
         self.fields = dict(fields or {})
         self.entries = None if entries is None else check_positive("entries", entries)
-
-    @classmethod
-    @validate_args
-    def build(
-        cls,
-        items: Any,
-        *,
-        ids: Iterable[str] | None = None,
-        encoder: NgramTfidf | None = None,
-        kind_shares: Sequence[float] = EQUAL_SHARES,
-        entries: int | None = None,
-        fields: Mapping[str, float] | str | None = None,
-    ) -> Self:
-        """Read a catalog and index it; see `tfidf` for the parameters."""
-        if entries is not None:
-            check_positive("entries", entries)
-        check_shares(kind_shares)
-        items = plain_items(items)
-        weights = {} if fields is None else _weights(items, fields)
-        stream = FieldStream(items, tuple(weights), ids)
-        pairs = ((stream.texts_of(item, text), text) for item, text in stream.pairs())
-        read = list(progress(pairs, what="reading"))
-        texts = [" ".join(filter(None, row)) if weights else text for row, text in read]
-        if encoder is None:
-            encoder = fit_ngrams_of(items, texts, kind_shares)
-        elif tuple(kind_shares) != EQUAL_SHARES:
-            raise InputError("Only one of `encoder` and `kind_shares` can be given. Got both.")
-        rows = encoder.items(texts) if not weights else _weighed([row for row, _ in read], encoder, weights)
-        return cls(stream.ids, encoder, _inverted(rows, entries), entries=entries, fields=weights)
 
     def __repr__(self) -> str:
         cut = "" if self.entries is None else f", {self.entries} entries"
@@ -235,6 +206,7 @@ class Tfidf(RowSpaceRetriever):
 
 
 @builds("tfidf", data="items")
+@validate_args
 def tfidf(
     items: Any,
     *,
@@ -258,7 +230,7 @@ def tfidf(
     kind_shares : sequence of float
         How much word unigrams, word bigrams and character trigrams weigh in the default n-grams, from 0 to 1.
     entries : int, optional
-        Keep only so many n-grams of an item, its heaviest: smaller and faster, and less is found.
+        Maximum number of n-grams per item; the heaviest are kept. Smaller and faster, with a lower recall.
     fields : weights by name, optional
         Fields whose rows are weighed, added and brought to length 1, such as title^3,description. Another form is
         {"title": 3, "description": 1}. Without it, an item is one text: its fields joined.
@@ -268,7 +240,21 @@ def tfidf(
     >>> tfidf(["a fig tree", "an apple tree"])("figs").ids
     [['0']]
     """
-    return Tfidf.build(items, ids=ids, encoder=encoder, kind_shares=kind_shares, entries=entries, fields=fields)
+    if entries is not None:
+        check_positive("entries", entries)
+    check_shares(kind_shares)
+    items = plain_items(items)
+    weights = {} if fields is None else _weights(items, fields)
+    stream = FieldStream(items, tuple(weights), ids)
+    pairs = ((stream.texts_of(item, text), text) for item, text in stream.pairs())
+    read = list(progress(pairs, what="reading"))
+    texts = [" ".join(filter(None, row)) if weights else text for row, text in read]
+    if encoder is None:
+        encoder = fit_ngrams_of(items, texts, kind_shares)
+    elif tuple(kind_shares) != EQUAL_SHARES:
+        raise InputError("Only one of `encoder` and `kind_shares` can be given. Got both.")
+    rows = encoder.items(texts) if not weights else _weighed([row for row, _ in read], encoder, weights)
+    return Tfidf(stream.ids, encoder, _inverted(rows, entries), entries=entries, fields=weights)
 
 
 def _weights(items: Any, fields: Mapping[str, float] | str) -> dict[str, float]:

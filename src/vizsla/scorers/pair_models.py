@@ -131,7 +131,7 @@ class PairSettings:
     Parameters
     ----------
     max_tokens : int
-        Pairs are cut after so many tokens.
+        Maximum number of tokens per pair; longer pairs are cut.
 
     Examples
     --------
@@ -172,7 +172,7 @@ class OnnxPairModel(PairModel):
     path : path
         The folder.
     max_tokens : int, optional
-        Cut pairs after so many tokens, the longer text first; what `pairs.json` says, or 512, unless given.
+        Maximum number of tokens per pair; the longer text is cut. Defaults to that of `pairs.json`, or 512.
     batch : int
         Pairs of one length that go through the model at once; one by one where the model would round them by each
         other, as int8 models from elsewhere do.
@@ -240,9 +240,9 @@ class TorchPairModel(PairModel):
         "head": a model for sequence classification with one number. "dot": the inner product of the first and the
         last token's vectors, by the root of their dimensions ([EMB]-CE). What the model says, or "head", unless given.
     layers : int, optional
-        Keep only so many of its first layers.
+        Keep only this number of its first layers.
     max_tokens : int, optional
-        Cut pairs after so many tokens, the longer text first; the model's own limit unless given, or if that is less.
+        Maximum number of tokens per pair; the longer text is cut. Defaults to, and cannot exceed, the model's limit.
     batch : int
         Pairs that go through the model at once.
     device : str, optional

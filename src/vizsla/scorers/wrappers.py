@@ -98,7 +98,7 @@ class CallCounter:
         self._lock = ForkLock()
 
     def check(self, queries: Queries, pairs: Int64Array) -> None:
-        """Raise if so many calls, one count a query, would exceed a limit."""
+        """Raise if these calls, one count per query, would exceed a limit."""
         with self._lock:
             self._check(queries, pairs)
 
@@ -148,7 +148,7 @@ class CallCounter:
 
 
 def sent_pairs(failure: Exception, pairs: int) -> int:
-    """Return how many of so many pairs a call had sent when it failed: all of them, unless the failure knows better.
+    """Return how many of its pairs a call had sent when it failed: all of them, unless the failure has the number.
 
     Examples
     --------

@@ -163,17 +163,17 @@ def _dense(rows: Any) -> Any:
     return as_scipy(rows).toarray() if isinstance(rows, SparseRows) or hasattr(rows, "toarray") else np.asarray(rows)
 
 
-def _check_ranking(who: object, found: Candidates) -> None:
+def _check_ranking(part: object, found: Candidates) -> None:
     """Check that each row has an item once, best first, and equal scores by item number."""
     for row in range(len(found)):
         items, scores = found.row(row)
-        _hold(who, "an item once per query", len(set(items.tolist())) == len(items), "one twice")
+        _hold(part, "an item once per query", len(set(items.tolist())) == len(items), "one twice")
         if scores is None:
             continue
         finite = scores.dtype == np.float32 and not np.isnan(scores).any()
-        _hold(who, "scores of float32 without NaN", finite, f"{scores.dtype}")
+        _hold(part, "scores of float32 without NaN", finite, f"{scores.dtype}")
         ranked = list(zip((-scores).tolist(), items.tolist(), strict=True))
-        _hold(who, "the best first, and ties by item number", sorted(ranked) == ranked, "another order")
+        _hold(part, "the best first, and ties by item number", sorted(ranked) == ranked, "another order")
 
 
 def _check_calls(retriever: Retriever, asked: list[str], few: Candidates) -> None:
@@ -209,18 +209,18 @@ def _check_files(thing: object, compare: Callable[[Any], None]) -> None:
         compare(load(thing.save(Path(folder) / "saved")))
 
 
-def _same(who: object, promise: str, found: Candidates, expected: Candidates) -> None:
-    _hold(who, promise, found == expected, "another answer")
+def _same(part: object, promise: str, found: Candidates, expected: Candidates) -> None:
+    _hold(part, promise, found == expected, "another answer")
 
 
-def _refuses(who: object, what: str, call: Callable[[], object]) -> None:
+def _refuses(part: object, what: str, call: Callable[[], object]) -> None:
     try:
         call()
     except InputError:
         return
-    raise ContractError(f"{type(who).__name__} must keep the contract: an InputError for {what}. Got none.")
+    raise ContractError(f"{type(part).__name__} must keep the contract: an InputError for {what}. Got none.")
 
 
-def _hold(who: object, promise: str, kept: Any, got: str) -> None:
+def _hold(part: object, promise: str, kept: Any, got: str) -> None:
     if not kept:
-        raise ContractError(f"{type(who).__name__} must keep the contract: {promise}. Got {got}.")
+        raise ContractError(f"{type(part).__name__} must keep the contract: {promise}. Got {got}.")

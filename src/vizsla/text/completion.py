@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from vizsla.artifacts.writer import ArtifactWriter
 
 HALF_LIFE_DAYS = 30.0
-"""After so many days a click counts half."""
+"""Days after which a click counts half."""
 MAX_TITLE_CHARS = 120
 """A longer text is no title, and a longer query is not suggested."""
 TYPO_CHARS = 4
@@ -103,7 +103,7 @@ class Completer(Artifact):
         dataset : Dataset
             Items, queries and clicks.
         half_life_days : float, optional
-            After so many days before the last click, a click counts half; None: always the same. Clicks without times
+            Days before the last click after which a click counts half; None: no discount. Clicks without times
             do not decay.
         """
         check_type("dataset", dataset, Dataset, "a Dataset")

@@ -20,13 +20,13 @@ TWO_EDITS_LETTERS = 8
 MAX_NEIGHBORS = 5
 """How many words a misspelled one stands for at most."""
 EDIT_WEIGHTS = (1.0, 0.9, 0.7)
-"""What a word counts that is so many edits away, if no other is as near."""
+"""The weight of a word by its number of edits, if no other is as near."""
 JOINED_WEIGHT = 0.7
 """What each of two neighboring words counts that are one, or each of two that a word is made of."""
 MAX_LETTERS = 40
 """Longer words are not in the vocabulary; one of more than twice as many is not split either."""
 MAX_RARE_ITEMS = 2
-"""A word that at most so many items hold may be a typo itself, of one that `MIN_COMMON_RATIO` times as many hold."""
+"""A word in at most this number of items may itself be a typo of one in `MIN_COMMON_RATIO` times as many."""
 MIN_COMMON_RATIO = 50
 MIN_LIKELIHOOD_SHARE = 0.05
 """Words that are less likely than this are left out."""
@@ -73,7 +73,7 @@ class Lexicon(Protocol):
         """Return how many items hold each word; 0 for an unknown one."""
 
     def near(self, word: str, edits: int) -> list[Neighbor]:
-        """Return the words within so many edits, in any order."""
+        """Return the words within this number of edits, in any order."""
 
 
 class FuzzyDictionary:
@@ -124,7 +124,7 @@ class FuzzyDictionary:
         return [int(self.holders[number]) if number >= 0 else 0 for number in found]
 
     def near(self, word: str, edits: int) -> list[Neighbor]:
-        """Return the words within so many edits that an item holds, the nearest first, then as they are numbered."""
+        """Return the words of items within this number of edits, the nearest first, then by number."""
         holders, words = self.holders, self.words
         found = ((number, distance, int(holders[number])) for number, distance in self._native.near(word, edits))
         return [Neighbor(words[number], distance, count) for number, distance, count in found if count]

@@ -29,7 +29,7 @@ MAX_COMPLETIONS = 16
 """So many words that begin with a prefix, the most frequent ones, are searched for in its place."""
 
 SPARSE = 16
-"""Lists that hold less than one in so many items are joined by sorting."""
+"""Lists that hold less than one in this number of items are joined by sorting."""
 
 NONE = np.zeros(0, np.int32)
 

@@ -15,7 +15,7 @@ from vizsla.cli import main
 from vizsla.cli.training_line import TrainingLine
 from vizsla.errors import InputError
 from vizsla.indexes.pq.pq_index import PqIndex
-from vizsla.methods.dense import Dense
+from vizsla.methods.dense import dense
 from vizsla.methods.jpq.train_jpq import train_jpq
 
 QUERIES = [f"q{number}" for number in range(30)]
@@ -78,8 +78,8 @@ def test_new_items_are_coded_as_the_others_were_and_searched_with_what_was_learn
 def test_one_centroid_an_item_is_flat_search():
     rows = flat().item_rows()[:200]
     index = PqIndex.build(rows, bytes=1, rounds=1)
-    base = Dense.build({f"i{number}": f"i{number}" for number in range(200)}, ENCODER, index=index)
-    exact = Dense.build({f"i{number}": f"i{number}" for number in range(200)}, ENCODER)
+    base = dense({f"i{number}": f"i{number}" for number in range(200)}, ENCODER, index=index)
+    exact = dense({f"i{number}": f"i{number}" for number in range(200)}, ENCODER)
     assert base(QUERIES, 5).ids == exact(QUERIES, 5).ids
 
 

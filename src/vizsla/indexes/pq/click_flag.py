@@ -92,7 +92,7 @@ def _pieces(book: Codebook, vectors: Any, part: int) -> Float32Array:
 
 
 def _clustered(pieces: Float32Array, count: int, seed: int) -> Float32Array:
-    """Return so many centroids of some pieces; where these are few, the pieces themselves."""
+    """Return `count` centroids of some pieces; where these are few, the pieces themselves."""
     if len(pieces) <= count:
         found = np.zeros((count, pieces.shape[1]), np.float32)
         found[: len(pieces)] = pieces

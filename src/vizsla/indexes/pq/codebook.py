@@ -309,7 +309,7 @@ class PqCodes:
 
     @classmethod
     def room(cls, count: int, subspaces: int, *, bits: int) -> Self:
-        """Return zeros for so many items, to be filled by `put`."""
+        """Return zeros for a number of items, to be filled by `put`."""
         return cls(
             zeros_in_lines((-(-count // ITEMS_PER_BLOCK), subspaces * bits // 8, ITEMS_PER_BLOCK), np.uint8),
             count,

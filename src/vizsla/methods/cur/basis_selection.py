@@ -140,7 +140,7 @@ def _recalls(
 
 
 def usable_ranks(anchors: int, ranks: tuple[int, ...] = TRIED_RANKS) -> list[int]:
-    """Return the ranks that the folds of so many anchor queries are large enough for.
+    """Return the ranks that folds of this number of anchor queries support.
 
     Examples
     --------

@@ -75,7 +75,7 @@ def best_places(values: Float32Array, count: int) -> Int64Array:
 
 
 Score = Callable[[list[Int64Array]], list[Float32Array]]
-"""Scores so many items of each query, all in one call."""
+"""Scores a number of items per query, all in one call."""
 
 
 @dataclass(frozen=True)

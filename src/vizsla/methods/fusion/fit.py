@@ -123,16 +123,16 @@ def fuse(
         has learned from clicks is built once more without the held-out ones, for the choice only: on clicks that it
         knows, it looks better than it is. One whose `recipe` is unknown must be given as a function.
     dataset : Dataset
-        Its clicks are what is chosen by; they should be those that the parts have learned from.
+        Weights are selected on its clicks, which should be those that the parts have learned from.
     cold : float in [0, 1] or "auto"
         The share of queries to come whose items have no clicks yet; weights are chosen for it. "auto" is what the log
         predicts, by its latest clicks where these have times; see `vizsla.learning.query_mix.predicted_mix`.
     depth : int
         How many candidates each part contributes, at least 10.
     seed : int
-        Which clicks are held out.
+        Which clicks are held out for the selection.
     threads : int
-        How many to use; the choice does not depend on it.
+        Number of threads; the result does not depend on it.
 
     Examples
     --------
@@ -176,7 +176,7 @@ def learn_fusion(
     """
     names, given = named_parts(parts)
     if check_positive("depth", depth) < MEASURED_DEPTH:
-        raise InputError(f"`depth` must be at least {MEASURED_DEPTH}: so many of a list are judged. Got {depth}.")
+        raise InputError(f"`depth` must be at least {MEASURED_DEPTH}, the depth of the measure. Got {depth}.")
     check_positive("threads", threads)
     try:
         fold = draw_holdout(dataset, cold=cold, seed=seed)

@@ -59,7 +59,7 @@ class FusionReport:
         return self.summary
 
     def curves(self, *, quality: str = "all") -> dict[str, list[tuple[float, float]]]:
-        """Return for each part the best quality that was found with so much of its weight, whatever the others had.
+        """Return the best quality found for each weight of each part, over all weights of the others.
 
         Weights between those of the grid were tried with few of the others', so a low quality there says nothing: such
         a weight is shown only where it does better than the line between its neighbors on the grid.

@@ -200,7 +200,7 @@ class ColdBoostRule:
 
 
 CROSS_VALIDATION_ROUNDS = 5
-"""In so many rounds a trial is selected without a share of the held-out queries, and judged by those."""
+"""Rounds of cross-validation: a trial is selected without a share of the held-out queries, and judged by those."""
 
 
 class Selection(NamedTuple):

@@ -62,7 +62,7 @@ def moves(weights: Weights, step: float) -> Iterator[Weights]:
 
 
 def _counts(pieces: int, parts: int) -> Iterator[tuple[int, ...]]:
-    """Yield every way to give so many pieces to the parts."""
+    """Yield every way to distribute a number of pieces over the parts."""
     for bars in combinations(range(pieces + parts - 1), parts - 1):
         edges = (-1, *bars, pieces + parts - 1)
         yield tuple(after - before - 1 for before, after in pairwise(edges))

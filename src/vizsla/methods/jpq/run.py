@@ -144,7 +144,7 @@ class JpqRun:
         return self.side.training(index, training_data, settings, self.vectors)
 
     def _train(self, training: JpqTraining, phase: str, epochs: int, *, held: HeldOutClicks | None = None) -> None:
-        """Train so many epochs, from a checkpoint if there is one; with `held`, measure after each and stop early."""
+        """Train from the checkpoint if there is one; with `held`, measure after each epoch and stop early."""
 
         def evaluated(number: int, values: Evaluation | None, *, current: bool) -> None:
             if values is not None:

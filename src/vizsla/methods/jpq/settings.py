@@ -33,46 +33,46 @@ class JpqSettings:
     Parameters
     ----------
     click_loss_weight : float
-        The click loss's share of the whole; the rest is distillation. 0: no clicks are needed; 1: no teacher is.
+        Weight of the click loss; the rest is distillation. 0 needs no clicks, 1 no teacher.
     epochs : int
         Passes over the queries that the schedule plans for.
     stop : int, optional
-        After how many epochs training ends; after all unless given.
+        Stop after this number of epochs; after all unless given.
     loss : {"softmax", "lambdarank", "ranknet", "hinge"}
-        What clicks are learned by.
+        The click loss.
     stage : {"negatives", "loss", "centroids", "distillation"}
-        How much of the method is used, for ablations. "negatives" trains the adapter on the scores of uncompressed
+        Which parts of the method are used, for ablations. "negatives" trains the adapter on the scores of uncompressed
         vectors, with the negatives that the codes find; "loss" on the codes' own scores; "centroids" trains those too.
     batch : int
-        Queries a step.
+        Queries per step.
     negatives : int
-        Best irrelevant items that a step looks at, searched anew with what the step before it left.
+        Best irrelevant items per query, searched at every step with the current model.
     depth : int
-        Best items of the teacher, and of the student, whose shares are distilled.
+        Best items of the teacher, and of the student, whose score distributions are distilled.
     adapter_rate : float
         Learning rate of the query side.
     centroid_rate : float
         Learning rate of the centroids.
     sharpness : float
-        What a score's typical spread counts in the losses: larger numbers look at the top alone.
+        Scale of the scores in the losses, in typical spreads: larger values concentrate on the top.
     synthetic_queries : float
-        How many queries a step imagines for items drawn at random, for each real one; see `SyntheticQueries`.
+        Synthetic queries for random items per real query of a step; see `SyntheticQueries`.
     clicked_margin : float
-        What items with clicks must be better by, in typical spreads of a query's best scores: clicks teach much about
+        Margin that items with clicks must win by, in typical spreads of a query's best scores: clicks teach much about
         them, and nothing about the others. Above 0, one bit of an item's codes says whether it has clicks.
     reassignments : int
-        After how many of the epochs, from the first on, the codes of clicked items are chosen anew; see `recoded`. 0:
-        codes stay as they are, as in the paper. Items without clicks always keep theirs, and new ones are coded alike.
+        After how many epochs, from the first on, the codes of clicked items are reassigned; see `recoded`. 0:
+        codes are fixed, as in the paper. Items without clicks always keep theirs, and new ones are coded alike.
     decay : float
-        Weight decay, towards where training began.
+        Weight decay towards the initial values.
     warm_up : float
         The share of the steps over which the rates rise.
     clip : float
-        The longest gradient; longer ones are shortened.
+        Maximum norm of the gradient.
     paper : bool
-        The paper's arithmetic to the letter: losses of raw scores, summed over a query's relevant items whatever their
-        clicks weigh (Eq. 21); LambdaRank by nDCG with the ranks of all listed items; constant rates, AdamW's decay
-        towards 0, gradients and query vectors of any length. `sharpness`, `warm_up` and `clip` then say nothing.
+        The paper's arithmetic: losses of raw scores, summed over a query's relevant items regardless of their
+        weights (Eq. 21); LambdaRank by nDCG with the ranks of all listed items; constant rates, AdamW's decay
+        towards 0, gradients and query vectors of any length. `sharpness`, `warm_up` and `clip` are then ignored.
     seed : int
         The order of the queries.
 
@@ -112,7 +112,7 @@ class JpqSettings:
 
     @classmethod
     def of_paper(cls, subspaces: int, **others: Any) -> Self:
-        """Return the paper's numbers for so many sub-spaces: batch, negatives, loss, rates (section 4.3).
+        """Return the paper's settings for a number of sub-spaces: batch, negatives, loss, rates (section 4.3).
 
         They were chosen for a transformer and half a million queries; a matrix and a small log need larger rates.
 
@@ -125,7 +125,7 @@ class JpqSettings:
 
     @classmethod
     def of(cls, values: dict[str, Any]) -> Self:
-        """Read what `to_dict` gave."""
+        """Read the result of `to_dict`."""
         try:
             return cls(**values)
         except TypeError as error:
@@ -142,12 +142,12 @@ class JpqSettings:
         return self.click_loss_weight if self.stage == "distillation" else 1.0
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the numbers as the artifact holds them."""
+        """Return the settings as the artifact stores them."""
         return asdict(self)
 
 
 def paper_numbers(subspaces: int) -> dict[str, Any]:
-    """Return what the paper's section 4.3 says of a training with so many sub-spaces."""
+    """Return the settings of the paper's section 4.3 for a number of sub-spaces."""
     centroid_rate = 5e-6 if subspaces < 32 else 2e-5 if subspaces < 48 else 1e-4
     numbers = {"loss": "lambdarank", "stage": "centroids", "batch": 32, "negatives": 200, "synthetic_queries": 0.0}
     return {**numbers, "adapter_rate": PAPER_RATE, "centroid_rate": centroid_rate, "decay": PAPER_DECAY, "paper": True}

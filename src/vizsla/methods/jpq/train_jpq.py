@@ -85,7 +85,7 @@ def train_jpq(
     Parameters
     ----------
     base : Dense
-        A dense retriever over a `PqIndex`; it stays as it is.
+        A dense retriever over a `PqIndex`; it is not changed.
     clicks : Dataset or iterable, optional
         A Dataset, or (query text, item id) pairs with or without a weight. Without clicks only the teacher is followed.
     queries : iterable of str, optional
@@ -280,7 +280,7 @@ def _folder(path: Path) -> Path:
 
 
 def _coded(base: Any) -> PqIndex:
-    index = getattr(base, "index", None)
+    index = base.index if isinstance(base, Dense) else None
     if not isinstance(base, Dense) or not isinstance(index, PqIndex):
         raise InputError(f"`base` must be dense, over a PqIndex. Got {base!r}: `jpq` compresses and trains at once.")
     if index.dim > _own(base.encoder).dim:

@@ -205,7 +205,7 @@ class JpqTraining(Training):
         return mine_hard_negatives(self.scores, self.scores.asked(asked), min(k, self.scores.items), but=nothing)
 
     def mark_weight(self, clicked_margin: float) -> float:
-        """Return what a query holds in the dimension of marks, so that marked items must be better by so much."""
+        """Return the query's value in the click-flag dimension, which clicked items must be better by."""
         return -clicked_margin * self.spread / self._mark_length
 
     def asked_rows(self, rows: Float32Array, texts: Sequence[str]) -> Float32Array:

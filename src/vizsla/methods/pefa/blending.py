@@ -30,7 +30,7 @@ def click_vectors(
 ) -> tuple[Rows, NDArray[np.bool_]]:
     """Return the click vectors of these items, of length 1, and which of them have clicks; others get zeros.
 
-    With `weights`, each column counts so much in an item's row: a text's rare words more than its common ones.
+    `weights` scales each column of an item's row: rare words count more than common ones.
 
     Examples
     --------

@@ -10,7 +10,7 @@ from typing import Any, Literal, overload
 import numpy as np
 
 from vizsla.base.encoder import Encoder
-from vizsla.base.index_retriever import RowSpaceRetriever
+from vizsla.base.index_retriever import IndexRetriever, RowSpaceRetriever
 from vizsla.base.queries import Queries
 from vizsla.base.recipe import builds
 from vizsla.base.retriever import Retriever
@@ -84,7 +84,7 @@ def pefa_xs(
     cold : float in [0, 1]
         The share of queries to come whose items have no clicks yet; settings are chosen for it.
     seed : int
-        Which clicks are held out to choose by.
+        Which clicks are held out for the selection.
     paper : bool
         Eq. 8 to the letter: every click counts 1, nothing is calibrated, and an item without clicks has λ times its
         base score. Nothing is chosen; `weight` "auto" is then 0.5.
@@ -139,7 +139,7 @@ def pefa_max(
     cold: float = COLD_SHARE,
     seed: int = 0,
 ) -> PefaXs:
-    """Let an item's best past query score it alone: the larger of its calibrated PEFA-XS score and that query's.
+    """Let an item's best past query score it: the larger of its calibrated PEFA-XS score and that query's.
 
     One index holds items and past queries, so searching costs as if there were that many more items.
 
@@ -148,9 +148,9 @@ def pefa_max(
     base, clicks, weight, half_life, cold, seed
         As in `pefa_xs`.
     margin : float or "auto"
-        What is taken off a past query's similarity when it scores alone, in spreads of the base's scores.
+        Subtracted from a past query's similarity when it scores alone, in spreads of the base's scores.
     item_weight : float or "auto"
-        How much of its item a past query's vector takes on; "auto" is 0.3 where nothing else is chosen.
+        Weight of the item in a past query's vector; "auto" is 0.3 unless another one is selected.
     """
     weights = XS_WEIGHTS if weight == AUTO else (number_of("weight", weight),)
     margins = MARGINS if margin == AUTO else (number_of("margin", margin),)
@@ -167,7 +167,7 @@ def _auto(base: RowSpaceRetriever, clicks: Any, half_life: float | str | None, c
 
 
 def _recent(base: Any, clicks: Any, half_life: float | str | None, *rest: Any) -> PefaXs:
-    """Build from clicks that decay with their age, if they shall."""
+    """Build, with clicks discounted by their age if a half-life is given."""
     if half_life is None:
         return _built(base, clicks, *rest)
     clicks, days = recent_clicks(clicks, half_life, lambda part: _built(base, part, *rest))
@@ -230,7 +230,7 @@ def pefa_xl(
     Parameters
     ----------
     base : Retriever
-        What is adapted: anything that finds and scores.
+        The retriever to adapt.
     clicks
         A Dataset, or (query text, item id) pairs with or without a weight.
     encoder : Encoder, optional
@@ -239,13 +239,13 @@ def pefa_xl(
         The base's share λ, above 0; 1 is the base, and what "auto" means below 5 different past queries, with a
         `ChoiceWarning`.
     neighbors : int or "auto"
-        How many past queries vote.
+        Number of past queries that vote.
     votes : {"auto", "mean", "max"}
         The mean over the neighbors as in the paper, or the strongest vote alone.
     near : float or "auto"
-        Similarity up to which a past query has no say; 0 in the paper.
+        Similarity up to which a past query does not vote; 0 in the paper.
     scale : float or "auto"
-        What a full vote is worth in the base's scores; "auto" is 1 for inner products, and otherwise the spread of
+        Scale of a full vote in the base's scores; "auto" is 1 for inner products, and otherwise the spread of
         the base's scores by that of the similarities.
     threshold : float or "auto"
         Votes that an item with clicks must get to keep its base score, so that items without clicks compete fairly; 0
@@ -258,8 +258,8 @@ def pefa_xl(
     half_life, cold, seed
         As in `pefa_xs`.
     paper : bool
-        Eq. 6 to the letter: every click counts 1, past queries with a negative similarity vote against, and λ = 0
-        leaves the votes alone. Nothing is chosen; "auto" is then λ = 0.5 and 32 neighbors.
+        Exactly Eq. 6: every click counts 1, past queries with a negative similarity vote against, and λ = 0
+        uses the votes only. Nothing is selected; "auto" is then λ = 0.5 and 32 neighbors.
     **options
         What that index takes, such as `M` or `ef`.
 
@@ -281,9 +281,9 @@ def pefa_xl(
         aged = _again(given, clicks)
         aged.log.half_life = days
         return aged
-    encoder = encoder or getattr(base, "encoder", None)
     if not isinstance(base, Retriever):
         raise InputError(f"`base` must be a retriever. Got {type(base).__name__}.")
+    encoder = encoder or base.encoder
     if not isinstance(encoder, Encoder) or encoder.sparse:
         raise InputError("`encoder` must turn queries into dense vectors; this base has none. Give one.")
     log = ClickLog.of(clicks, base.items, lambda texts: Queries(texts).encoded(encoder))
@@ -314,7 +314,7 @@ def pefa_xl(
 def _past_index(
     base: Retriever, log: ClickLog, settings: XlSettings, index: str, options: dict[str, Any]
 ) -> DenseIndex | None:
-    """Index the past queries as wanted, or as the base does its items."""
+    """Index the past queries as requested, or as the base indexes its items."""
     kind, same = _like(base, settings.neighbors) if index == AUTO else (index, {})
     return query_index(kind, log, **(same | options))
 
@@ -326,7 +326,7 @@ def _again(given: dict[str, Any], clicks: Any) -> PefaXl:
 
 def _like(base: Retriever, neighbors: int) -> tuple[str, dict[str, Any]]:
     """Return how to index past queries as the base does its items."""
-    index = getattr(base, "index", None)
+    index = base.index if isinstance(base, IndexRetriever) else None
     # The log keeps the past queries' vectors in any case: codes for them would only lose.
     if not isinstance(index, DenseIndex) or isinstance(index, PqIndex):
         return "flat", {}
@@ -408,8 +408,8 @@ def pefa(
     Parameters
     ----------
     base : Retriever
-        What is adapted; it stays as it is. "xs" takes dense retrievers, BM25 and TF-IDF, "max" dense ones, and "xl"
-        any retriever, with an `encoder` where it has none.
+        The retriever to adapt; it is not changed. "xs" takes dense retrievers, BM25 and TF-IDF, "max" dense ones, and
+        "xl" any retriever, with an `encoder` where it has none.
     clicks
         A Dataset, or (query text, item id) pairs with or without a weight.
     variant : {"auto", "xs", "max", "xl"}
@@ -421,7 +421,7 @@ def pefa(
     cold : float in [0, 1]
         The share of queries to come whose items have no clicks yet; settings are chosen for it.
     seed : int
-        Which clicks are held out to choose by.
+        Which clicks are held out for the selection.
     **options
         Of the variant; what is left out, or "auto", is chosen on held-out clicks. "xs" has `weight`, `calibrated`
         and `paper`; "max" has `weight`, `margin` and `item_weight`; "xl" has `weight`, `neighbors`, `votes`, `near`,

@@ -70,7 +70,7 @@ class XsSettings:
 
     @classmethod
     def of(cls, values: dict[str, Any]) -> Self:
-        """Read what `to_dict` gave."""
+        """Read the result of `to_dict`."""
         try:
             return cls(**values)
         except TypeError as error:
@@ -125,7 +125,7 @@ class XlSettings:
     votes : {"mean", "max"}
         An item's votes are added up and divided by `neighbors` as in the paper, or only the strongest counts.
     near : float
-        Similarity up to which a past query has no say; 0 in the paper.
+        Similarity up to which a past query does not vote; 0 in the paper.
     scale : float
         What a full vote is worth in the base's scores; 1 in the paper.
     threshold : float

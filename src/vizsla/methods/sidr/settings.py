@@ -25,60 +25,60 @@ class SidrSettings:
     Parameters
     ----------
     epochs : int
-        How often to go through the clicks.
+        Passes over the clicks.
     max_steps : int, optional
-        Stop after so many steps, whatever the epochs say; the rates fall towards this end.
+        Maximum number of steps, regardless of `epochs`; the rates decay towards this end.
     batch : int
-        Queries of a step.
+        Queries per step.
     vectors : int
-        For how many of them the clicked item, and some wrong ones, go through the transformer too: the losses that
+        For how many of them the clicked item and some negatives are also encoded by the transformer: the losses that
         compare with learned items. Items are long, so these cost more than the queries.
     negatives : int
-        How many of the found items that are wrong go with each of them.
+        How many of the retrieved negatives are encoded with each of them.
     item_tokens : bool
-        Whether an item's vector begins at its base, as beta search weighs it, and the transformer adds to it; without
-        it a vector is what the transformer says alone, as in the paper.
+        Whether an item's vector is its token vector, as weighted by beta search, plus the transformer's output; without
+        it the vector is the transformer's output alone, as in the paper.
     tokens : int
-        How many tokens a text's vector keeps (the paper's k).
+        Tokens kept per vector (the paper's k).
     retrieved : int
-        How many items beta search finds for each query at each step, to be told from the clicked one (the paper's m);
-        0 leaves the batch's own items alone.
+        How many items beta search retrieves per query and step as negatives (the paper's m);
+        0 uses the items of the batch only.
     static_negatives : bool
-        Let BM25 find these items once, before training, in place of beta search at each step.
+        Retrieve these items once with BM25 before training, instead of with beta search at each step.
     semi_parametric : bool
-        Whether the losses against plain token sets are there; without them beta search is not trained for.
+        Whether to use the losses against plain token sets; without them beta search is not trained.
     whole_head : bool
-        Whether learned items are compared by all tokens, as in the paper, and not only by those that the step's texts
-        hold, which costs a fraction.
+        Whether learned items are compared over all tokens, as in the paper, or only over the tokens of the step's
+        texts, which costs a fraction.
     rate : float
-        AdamW's step for the transformer.
+        AdamW's learning rate of the transformer.
     head_rate : float
-        AdamW's step for the head's matrix.
+        AdamW's learning rate of the head's matrix.
     bias_rate : float
-        AdamW's step for the head's biases and scales.
+        AdamW's learning rate of the head's biases and scales.
     warm_up : float
         The share of steps over which the rates rise.
     dropout : float
-        The share of activations left out.
+        The share of activations that are dropped.
     frozen_layers : int
-        How many of the lowest layers stay as they are.
+        Number of lowest layers that are not trained.
     table_epochs : int
-        How long the tables of token weights learn that the transformer adds to in training; 0 for none.
+        Epochs of the token tables that the transformer adds to in training; 0 for none.
     served_epochs : int
-        How long the table of all clicks learns that serves in the end, where there is one.
+        Epochs of the final table, which learns from all clicks.
     folds : int
-        In how many parts clicks are split for it: a query meets the table of the other parts' clicks, as new ones do.
+        Number of folds of the clicks: a query is combined with the table of the other folds, as new queries are.
     masked_steps : int
         Steps of masked-language-model training on the items, for a checkpoint without a head.
     center_bias : bool
-        Whether the biases of a head that the checkpoint lacks begin where no token stands out; without it they begin
-        at 0, as a plain head's do.
+        Whether the biases of a new head are initialized so that no token dominates; without it they start
+        at 0.
     teacher_share : float
-        What imitating the teacher counts, next to the clicks, if one is given.
+        Weight of the teacher's loss relative to the click loss, if a teacher is given.
     max_tokens : int
-        Texts are cut after so many.
+        Maximum number of tokens per text.
     seed : int
-        Fixes every draw.
+        Seed of all random numbers.
 
     Examples
     --------

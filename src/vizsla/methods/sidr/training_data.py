@@ -128,7 +128,7 @@ class HeldOutQueries:
     cold: NDArray[np.bool_]
 
     def some(self, most: int, seed: int) -> Self:
-        """Return at most so many of them, warm and cold alike."""
+        """Return at most this number of them, warm and cold alike."""
         order = np.random.default_rng(seed).permutation(len(self.queries))
         kinds = [order[self.cold[order] == cold][: most // 2] for cold in (True, False)]
         chosen = np.sort(np.concatenate(kinds))

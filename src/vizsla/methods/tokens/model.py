@@ -347,14 +347,14 @@ def tokens(
     analyzer : Analyzer, optional
         How texts become tokens: a `WordPiece`, an `AnyLanguage`, or lower-cased words unless given.
     b : float or "auto"
-        How much an item's length counts, from 0 to 1. "auto" chooses it on the dataset's clicks, where there are
+        Weight of the item's length, from 0 to 1. "auto" selects it on the dataset's clicks, where there are
         enough, and else takes 0.5.
     epochs : int or "auto"
-        How often to go through the clicks; 0 learns nothing. "auto" chooses it on held-out clicks.
+        Passes over the clicks; 0 learns nothing. "auto" selects it on held-out clicks.
     rate, negatives, temperature, expansions, batch, half_life
         How to learn; see `vizsla.learning.train_tokens`.
     seed : int
-        Draws the clicks that b is chosen on, and those that are held out.
+        Seed of the clicks that `b` is selected on, and of those that are held out.
 
     Examples
     --------

@@ -42,7 +42,7 @@ def describe_choice(choice: Choice) -> str | None:
     if not chosen["epochs"]:
         return _nothing(choice)
     if choice.cold < MIN_QUERIES:
-        few = f"Only {choice.cold} held-out queries have items that nobody else clicked"
+        few = f"Only {choice.cold} held-out queries have items without other clicks"
         return f"{few}: whether learning helps such items is not known. {MIN_QUERIES} would tell."
     if chosen["cold"] > begun["cold"]:
         return None
@@ -52,7 +52,7 @@ def describe_choice(choice: Choice) -> str | None:
 
 def _nothing(choice: Choice) -> str:
     begun, first = choice.trials[0], choice.trials[1]
-    counts = {"cold": (choice.cold, "whose items nobody else clicked"), "warm": (choice.warm, "of other items")}
+    counts = {"cold": (choice.cold, "whose items have no other clicks"), "warm": (choice.warm, "of other items")}
     went = " and ".join(
         f"from {begun[kind]:.3f} to {first[kind]:.3f} on {count} queries {what}"
         for kind, (count, what) in counts.items()
@@ -89,7 +89,7 @@ def train_tokens(
     clicks : Dataset or iterable
         A Dataset, or (query text, item id) pairs with or without a weight.
     epochs : int or "auto"
-        How often to go through the clicks. "auto" holds out a tenth of the queries, half of them with items without
+        Passes over the clicks. "auto" holds out a tenth of the queries, half of them with items without
         other clicks, stops when neither kind gains any more, and then learns from all clicks as long. An epoch that
         harms items without clicks beyond noise is not taken; where none helps them, a `ChoiceWarning` says so.
     rate : float

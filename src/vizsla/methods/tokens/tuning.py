@@ -75,7 +75,7 @@ class EpochTrial:
     settings : LearningSettings
         How to learn.
     seed : int
-        Fixes every draw.
+        Seed of all random numbers.
     """
 
     def __init__(

@@ -123,7 +123,7 @@ def with_cold_leaves(tree: LabelTree, warm: NDArray[np.bool_], near: csr_array) 
 
 CALIBRATION_ITEMS = 2000
 QUERIES_PER_CALIBRATION_ITEM = 50
-"""So many items play the part of new ones, each against so many queries: more would not move three numbers."""
+"""How many items are treated as new ones, and queries for each: enough to estimate three numbers."""
 
 NEGATIVE_COST = 15.0
 """What a drawn negative costs, a positive costing 1.

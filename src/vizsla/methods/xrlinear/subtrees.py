@@ -272,5 +272,5 @@ def _needed_mb(features: SparseRows, rows: NDArray[np.int64]) -> float:
 
 
 def _memory_mb(rows: int, entries: int, features: int) -> float:
-    """Return what training on so much takes at most."""
+    """Return an upper bound of the memory that training on this data takes."""
     return BASE_MB + (rows * ROW_BYTES + entries * ENTRY_BYTES + features * FEATURE_BYTES) / 2**20

@@ -256,7 +256,7 @@ def cluster_items(
     starts : int
         How many random beginnings a cut tries; the one with the tightest halves goes on.
     sample : int
-        Cuts of more items than this find their two mean directions on so many of them.
+        Cuts of more items than this find their two mean directions on a sample of this size.
     seed : int
         Of the random starts.
     threads : int

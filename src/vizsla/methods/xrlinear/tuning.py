@@ -79,7 +79,7 @@ def choose_click_weights(
     seed : int
         Draws the items and the queries that are tried.
     threads : int
-        How many to use; the choice does not depend on it.
+        Number of threads; the result does not depend on it.
     """
     if all_alike(instances.weights):
         return "none", None
@@ -126,7 +126,7 @@ def fit_features(
     seed : int
         Draws the items and the queries.
     threads : int
-        How many to use; the choice does not depend on it.
+        Number of threads; the result does not depend on it.
 
     Examples
     --------
