@@ -54,7 +54,7 @@ class ScorerError(VizslaError):
     Parameters
     ----------
     message : str
-        What happened.
+        The message.
     wait_s : float, optional
         How many seconds to wait before the next attempt, where the scorer said so.
     answered : sequence of float
@@ -76,7 +76,7 @@ class ServiceError(VizslaError):
     Parameters
     ----------
     message : str
-        What happened.
+        The message.
     status : int
         The HTTP status; 0 without an answer.
     wait_s : float, optional

@@ -95,7 +95,7 @@ def shared_model(key: Hashable, load: Callable[[], T]) -> T:
     Parameters
     ----------
     key : hashable
-        What tells the model from others: its fingerprint, or its files and options.
+        Identity of the model: its fingerprint, or its files and options.
     load : callable
         Loads it.
 

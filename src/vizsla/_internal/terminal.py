@@ -163,13 +163,13 @@ def print_table(
     Parameters
     ----------
     header, rows : sequences of texts
-        What to print.
+        The text to print.
     title : str, optional
         Printed above.
     whole : int
         So many of the first columns keep their width, up to two fifths of the terminal; the others get the rest.
     widths : sequence of int, optional
-        Of all columns, where they are settled already.
+        Widths of all columns, if they are known.
     highlight : function of a text, optional
         Says which parts of a cell behind those columns are printed bold.
     empty : str, optional

@@ -157,7 +157,7 @@ class Pedigree:
     kind, format, vizsla
         What it is, its format version, and the version of Vizsla that wrote it.
     parameters : dict
-        What it was built with.
+        Its build parameters.
     files : dict
         Each file's bytes; the manifest counts too.
     parents : dict

@@ -29,7 +29,7 @@ class AllowedItems(Retriever):
     Parameters
     ----------
     part : Retriever
-        What scores and explains.
+        The retriever.
 
     Examples
     --------

@@ -76,7 +76,7 @@ def checked_answer(part: Any, found: Any, rows: int, k: int) -> Candidates:
     part : Retriever or Index
         Whose answer it is.
     found : Candidates
-        What it returned.
+        The result of its search.
     rows, k : int
         For how many queries, and how many items of each were asked for.
     """

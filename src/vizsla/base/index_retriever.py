@@ -40,7 +40,7 @@ class IndexRetriever(Retriever):
     encoder : Encoder
         How query texts become rows.
     index : Index
-        What answers rows.
+        The index.
     """
 
     encoder: Encoder

@@ -31,7 +31,7 @@ class Queries:
     Attributes
     ----------
     spent : dict
-        What each query has cost in this call, by what limits it.
+        The cost of each query in this call, by the limit that it counts towards.
 
     Examples
     --------

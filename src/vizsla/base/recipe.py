@@ -79,7 +79,7 @@ class Recipe:
     kind : str
         One of `BUILDERS`.
     settings : mapping
-        Of the function that builds the kind.
+        Arguments of the function that builds the kind.
 
     Examples
     --------

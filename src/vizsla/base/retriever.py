@@ -175,7 +175,7 @@ class SavedReport:
     Parameters
     ----------
     summary : str
-        What was chosen and how much better it is, in a sentence.
+        The selection and its gain, in a sentence.
     values : mapping
         Everything that was tried, without the seconds it took: the same training saves the same bytes.
 

@@ -34,7 +34,7 @@ class SignatureOption:
     about : str
         The first sentence of its docstring.
     bounds : pair of float, optional
-        What its docstring limits it to: "float in [0, 1]".
+        The limits in its docstring: "float in [0, 1]".
     """
 
     name: str
@@ -97,21 +97,21 @@ class SignatureOptions:
     Parameters
     ----------
     *sources : functions or settings classes
-        What is called; where two have the same parameter, the first one declares it.
+        The functions to call; where two share a parameter, the first one declares it.
     only, skip : sequences of str
         The parameters that are options, or that are not.
     names : mapping, optional
         Other names of options, for parameters whose names mean something else in the verb.
     defaults : mapping, optional
-        What is passed in place of the function's own default.
+        Values that replace the functions' own defaults.
     notes : mapping, optional
-        What `--help` says in place of the default.
+        Text in `--help` in place of the default value.
     metavars : mapping, optional
         The names of values; a tuple of them says how many there are.
     choices : mapping, optional
         The words that a parameter takes, in place of those that its docstring lists.
     prefixes : mapping, optional
-        What comes before the help of a parameter.
+        Text before the help of a parameter.
 
     Examples
     --------

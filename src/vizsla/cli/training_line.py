@@ -18,7 +18,7 @@ class TrainingLine:
     show : function
         Changes what a terminal shows, as `working` yields it.
     measure : str
-        What evaluations on held-out queries measure.
+        Name of the measure on held-out queries.
     """
 
     def __init__(self, show: Callable[..., None], measure: str) -> None:

@@ -45,9 +45,9 @@ class Synonyms(NamedTuple):
     Attributes
     ----------
     replaced : dict
-        What takes the place of a phrase (`a => b`).
+        Replacements of a phrase (`a => b`).
     added : dict
-        What is searched for beside a phrase, and how much it counts (`a, b^0.5`).
+        Additions to a phrase, with their weights (`a, b^0.5`).
     """
 
     replaced: dict[str, list[tuple[str, float]]]
@@ -307,9 +307,9 @@ class Adjusted(Composition):
     Parameters
     ----------
     base : Retriever
-        What finds and scores.
+        The retriever to adjust.
     adjustments : Adjustments
-        What is changed.
+        Synonyms, signals and rules.
     depth : int
         How many items each search contributes.
     """

@@ -76,7 +76,7 @@ class ConfidenceModel:
     Attributes
     ----------
     means, spreads, weights : tuple of float
-        Of each feature.
+        Mean, spread and weight of each feature.
     intercept : float
         The logit of a hit with mean features.
     logits, shares : tuple of float
@@ -118,9 +118,9 @@ class Confident(Composition):
     Parameters
     ----------
     part : Retriever
-        What finds and scores.
+        The retriever.
     model : ConfidenceModel
-        What was learned.
+        The fitted model.
     min_confidence : float, optional
         Leave out hits that are less likely to be clicked; an answer may then be empty.
     """

@@ -259,7 +259,7 @@ class Scaled(Composition):
     Parameters
     ----------
     part : Retriever
-        What is rescaled; order and ties stay.
+        The retriever to rescale; order and ties are kept.
     how : {"linear", "exp"}
         The rule.
     slope, height : float

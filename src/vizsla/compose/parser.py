@@ -48,7 +48,7 @@ def parse(expression: str, names: Mapping[str, Scorer]) -> Retriever:
     expression : str
         Such as `"0.7*a.normalized('minmax') + 0.3*b.normalized('minmax')"` or `"(a | b).rerank(c, depth=50) % 10"`.
     names : mapping
-        What each name in the expression stands for.
+        The retriever of each name in the expression.
 
     Examples
     --------

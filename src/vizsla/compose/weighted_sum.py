@@ -35,9 +35,9 @@ class SumTerm(NamedTuple):
     Parameters
     ----------
     part : ReindexedPart
-        What is searched.
+        The part.
     weight : float
-        How much its scores count.
+        The weight of its scores.
     normalized : Normalized or None
         How they are rescaled.
     """

@@ -103,7 +103,7 @@ class PairScores(NamedTuple):
     scores : float32 array
         One number an item.
     stats : Stats
-        What scoring cost.
+        The cost of the scoring.
     """
 
     scores: NDArray[np.float32]
@@ -129,7 +129,7 @@ class Candidates:
     query_ids : sequence of str, optional
         Without it a query's id is its row in decimal.
     stats : Stats, optional
-        What the answer cost.
+        The cost of the answer.
 
     Examples
     --------

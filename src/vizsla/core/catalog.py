@@ -106,7 +106,7 @@ class Catalog(Strings):
     ids : Strings
         The ids.
     details : ItemMetadata
-        What is known of each item, by number.
+        Metadata of each item, by number.
 
     Examples
     --------

@@ -121,7 +121,7 @@ def print_blocks(
     found : Candidates
         The answer.
     known : one list per query, one mapping per hit
-        What is known of each hit: its title and text are shown.
+        Metadata of each hit: its title and text are shown.
     k : int
         How many hits per query.
     fields : sequence of str, optional

@@ -14,9 +14,9 @@ class Explanation:
     Parameters
     ----------
     score : float
-        What this part gave.
+        The contribution of this part.
     reason : str
-        What this part is, in a few words.
+        A short description of this part.
     parts : sequence of Explanation
         Smaller reasons. How they combine is said by `reason`; most often they add up to `score`.
 

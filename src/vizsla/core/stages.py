@@ -20,7 +20,7 @@ class Stage:
     Attributes
     ----------
     name : str
-        What was done: "encode", "search", "score", "facets", "highlight", and by which part.
+        The stage: "encode", "search", "score", "facets", "highlight", and the part that ran it.
     start_ms, ms : float
         When it began, from the beginning of the whole, and how long it took with what is within it.
     depth : int

@@ -320,7 +320,7 @@ class NumberColumn(KeyedColumn):
         How each number was given: as a number (GIVEN), as a text (WRITTEN) or as a decimal number whose text is kept
         (DECIMAL). The last two are shown as they were written. Told by the texts unless given.
     style : NumberStyle
-        How its texts are read: it was decided when the column was made.
+        How its texts are parsed, as decided when the column was built.
 
     Examples
     --------

@@ -33,7 +33,7 @@ class ClickEvents(NamedTuple):
     queries, items : int32 arrays
         Row and column of each click.
     weights : float64 array
-        What each weighs.
+        Weights of the clicks.
     times : float64 array
         When each was made: seconds since 1970.
 

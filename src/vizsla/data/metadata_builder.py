@@ -75,7 +75,7 @@ def column_of(
     codes : int32 array
         Each item's number among the values, -1 for none.
     kind : str, optional
-        What the column is; told by the values unless given.
+        The kind of the column; inferred from the values unless given.
     declared : bool
         Whether the user gave the kind. If not, a leading zero makes no number though the column has numbers.
     style : NumberStyle, optional
@@ -312,7 +312,7 @@ class DetailsCollector:
     keep_texts : bool
         Whether texts are kept.
     kinds : mapping of field to kind, optional
-        What fields are declared to be; the kind of any other is told by its values.
+        Declared kinds of fields; other kinds are inferred from the values.
     """
 
     def __init__(

@@ -218,7 +218,7 @@ def show_budget(dataset: Dataset, first: Retriever) -> None:
     dataset : Dataset
         With clicks and a split "test".
     first : Retriever
-        What is re-ranked, and the prior.
+        The retriever to re-rank, and the prior.
     """
     texts = {item.id: item.default_text()[:LETTERS] for item in dataset.items}
     asked = list(dict.fromkeys(dataset.query_texts("test")[1]))[:QUESTIONS]

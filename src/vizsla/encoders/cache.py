@@ -54,7 +54,7 @@ class EmbeddingStore:
     path : path
         The file, made when it is not there. Encoders, threads and processes may share it.
     max_bytes : int, optional
-        What the file's pages may take; the vectors that were used longest ago are forgotten first.
+        Maximum bytes of the file's pages; the least recently used vectors are removed first.
 
     Examples
     --------

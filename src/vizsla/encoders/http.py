@@ -53,7 +53,7 @@ class HttpEncoder(Encoder):
     url : str
         Where to ask: https, or http on this machine; without a user, a password and a key.
     model : str
-        What the service calls its model; part of the fingerprint.
+        Name of the model at the service; part of the fingerprint.
     dim : int
         The width of its vectors.
     shape : {"openai", "cohere", "tei"}
@@ -73,7 +73,7 @@ class HttpEncoder(Encoder):
     concurrency : int
         Requests at a time.
     retries : int
-        How often a request that failed is sent again.
+        How often a failed request is repeated.
     timeout_s : float
         Seconds that one request may take, from looking the host up to the last byte of the answer.
     deadline_s : float

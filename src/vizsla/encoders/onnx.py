@@ -41,7 +41,7 @@ class OnnxSettings:
     max_tokens : int
         Maximum number of tokens per text.
     pooling : {"mean", "cls"}
-        What becomes of the tokens' vectors.
+        How the tokens' vectors are pooled.
 
     Examples
     --------
@@ -111,12 +111,12 @@ class OnnxEncoder(TokenEncoder):
     max_tokens : int, optional
         Maximum number of tokens per text. Defaults to that of `encoder.json`, or 512.
     pooling : {"mean", "cls"}, optional
-        What becomes of the tokens' vectors; what `encoder.json` says, or "mean", unless given.
+        How the tokens' vectors are pooled. Defaults to that of `encoder.json`, or "mean".
     batch : int
         Texts of one length that go through the model at once; one by one where the model would round them by each
         other, as int8 models from elsewhere do.
     threads : int
-        What ONNX Runtime may use.
+        Threads of ONNX Runtime.
     """
 
     @validate_args

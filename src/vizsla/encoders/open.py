@@ -22,7 +22,7 @@ def open_encoder(name: str | Path, **options: Any) -> Encoder:
     name : str or path
         The folder of a saved `LsaEncoder`, a folder with `model.onnx`, or what sentence-transformers can load.
     **options
-        What `OnnxEncoder` or `SentenceEncoder` takes, such as `query_prompt`.
+        Options of `OnnxEncoder` or `SentenceEncoder`, such as `query_prompt`.
     """
     folder = Path(name)
     if (folder / MANIFEST).exists():

@@ -202,7 +202,7 @@ def model_files(kind: str, name: str) -> dict[str, Path]:
     Parameters
     ----------
     kind : {"onnx", "sentence"}
-        What reads the model.
+        The reader of the model.
     name : str
         Its folder, or its hub id if it is in the local cache.
     """
@@ -224,7 +224,7 @@ def files_to_store(kind: str, name: str, saving: Saving, *, named_by_artifact: b
     kind, name : str
         As for `model_files`.
     saving : Saving
-        What the caller wants, and which models the caller names.
+        The options of the save, and the models that the caller names.
     named_by_artifact : bool
         Whether only an artifact names the model. Then it is copied if the caller names it in this call, and never else.
     """

@@ -86,7 +86,7 @@ class EncodingFile:
     rows : file
         Open for appending.
     **rules
-        What else a record must agree with.
+        Further values that a record must agree with.
     """
 
     def __init__(self, encoder: Encoder, folder: Path, storage: str, rows: Any, **rules: Any):

@@ -103,7 +103,7 @@ class VocabularySession:
     batch : int
         How many texts are run together; only one by one where the model would round them by each other.
     threads : int
-        What ONNX Runtime may use.
+        Threads of ONNX Runtime.
     """
 
     def __init__(self, model: NDArray[np.uint8], width: int, *, batch: int = 8, threads: int = 1):
@@ -164,7 +164,7 @@ class SidrEncoder(Encoder, Artifact):
     Parameters
     ----------
     table : TokenTable
-        What a query's own tokens weigh; made of a `WordPiece` with the model's vocabulary.
+        Weights of a query's own tokens, over a `WordPiece` with the model's vocabulary.
     model : uint8 array
         The bytes of an ONNX model that gives a value for each of `tokens`.
     tokens : int64 array

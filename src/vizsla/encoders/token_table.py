@@ -32,7 +32,7 @@ def token_shares(words: BagOfWords, query: str, asked: SparseRows, given: Sparse
     words : BagOfWords
         Whose tokens they are.
     query : str
-        What was asked.
+        The query.
     asked, given : SparseRows
         The query's vector and the item's, one row each.
     """
@@ -62,13 +62,13 @@ class TokenTable(Encoder, Artifact):
     words : BagOfWords
         How a text becomes tokens.
     weights : float32 array
-        What each token weighs.
+        Weight of each token.
     offsets : int64 array, optional
         Where each token's expansion begins in `targets`; one more than tokens. Without it there is none.
     targets : int32 array, optional
         The tokens that it adds to, ascending.
     gains : float32 array, optional
-        What it adds to each.
+        Weight of each expansion.
 
     Examples
     --------

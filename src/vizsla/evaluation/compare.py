@@ -44,7 +44,7 @@ class PairedTest:
     Parameters
     ----------
     measure, a, b : str
-        What was compared.
+        The measure and the two systems.
     difference : float
         Mean over the queries of a's value minus b's.
     p : float
@@ -170,7 +170,7 @@ def largest_differences(a: Evaluation, b: Evaluation, measure: str, count: int, 
     Parameters
     ----------
     a, b : Evaluation
-        Of the same queries.
+        Evaluations over the same queries.
     measure : str
         What they differ by.
     count : int

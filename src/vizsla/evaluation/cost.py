@@ -119,7 +119,7 @@ def single_query_ms(
     Parameters
     ----------
     retriever : Retriever
-        What is timed.
+        The retriever to time.
     texts : sequence of str
         The queries to draw from.
     k : int

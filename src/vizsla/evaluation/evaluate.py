@@ -49,7 +49,7 @@ class Evaluation:
     Parameters
     ----------
     name : str
-        What the system is called in tables and files.
+        Name of the system in tables and files.
     measures : mapping
         Each measure's mean over the judged queries.
     per_query : mapping
@@ -212,7 +212,7 @@ def evaluate(
         How many queries are timed one by one; 0 for none. Unless given 200, but none where the run made model calls:
         to time them, they would all be made again.
     name : str, optional
-        What the system is called in tables and files; by default its kind, or the run's file name.
+        Name of the system in tables and files; by default its kind, or the run's file name.
     seed : int
         Draws the queries that are timed.
     """

@@ -50,7 +50,7 @@ class JudgedQueries:
     items : container of str, optional
         The ids of the catalog, where the dataset has one.
     source : JudgedSplits, optional
-        What they were taken from.
+        The splits that they were taken from.
     """
 
     ids: list[str]

@@ -24,7 +24,7 @@ def top_k_recall(found: Any, exact: Any, k: int = 10, *, calls: int | None = Non
     Parameters
     ----------
     found : Candidates, dict, data frame or path
-        What a budgeted search returned, asked for as many items as its budget has calls.
+        The answer of a budgeted search, with `k` of at least its budget.
     exact : Candidates, dict, data frame or path
         The best items by the scorer itself, at least k for each query: `search.exact(queries, k)`.
     k : int
@@ -303,7 +303,7 @@ def overlap(
     k : int
         The depth of both match sets.
     names : pair of str, optional
-        What the systems are called; by default their kinds.
+        Names of the systems; by default their kinds.
     threads : int
         How many queries are answered at a time.
     """

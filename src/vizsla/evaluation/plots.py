@@ -380,7 +380,7 @@ def plot_curves(
     path : path
         A .png, .svg or .pdf file.
     xlabel, ylabel, title : str
-        What is drawn; the cost's label names its unit.
+        Labels of the plot; that of the cost names its unit.
     cost : bool
         Whether less is better along the x axis; False for a setting, which is drawn on a plain scale.
     names : sequence of str, optional

@@ -23,7 +23,7 @@ class Sweep:
     Parameters
     ----------
     setting : str
-        What is varied, such as "beam".
+        The setting that is varied, such as "beam".
     evaluations : mapping
         Evaluations by the setting's value; they are shown and drawn in its order.
     """
@@ -121,11 +121,11 @@ def variants(
     Parameters
     ----------
     source : Retriever or Recipe
-        What is varied.
+        The retriever, or its recipe.
     setting : str
         The argument, such as "weight", or one of a nested recipe, such as "base.k1" or "parts.0.k1".
     values : iterable of numbers
-        What to set it to.
+        The values of the argument.
     dataset : Dataset
         Items and clicks to build from.
     threads : int
@@ -179,7 +179,7 @@ def sweep(
     Parameters
     ----------
     setting : str
-        What is varied, such as "beam".
+        The setting that is varied, such as "beam".
     systems : Retriever, Recipe, mapping or pairs
         With `values`, a retriever or its recipe, whose argument `setting` is varied: see `variants`. Without, the
         system at each value of the setting. Pairs may come from a generator, so that only one is in memory.
@@ -190,7 +190,7 @@ def sweep(
     measures : str or iterable
         Names of ir-measures, or its objects.
     values : iterable of numbers, optional
-        What the argument is set to.
+        The value of the argument.
     on : Placement, optional
         Where systems are evaluated, several at a time. Latencies are then those of machines that do other work, too.
     **options

@@ -111,9 +111,9 @@ class QuantizationCheck:
     speed : float
         How many times faster the items were encoded.
     depth : int
-        How far down is looked.
+        Depth of the measured recall.
     max_loss : float
-        How much recall may fall.
+        Maximum loss of recall.
 
     Examples
     --------
@@ -170,9 +170,9 @@ def check_quantization(
     relevant : sequence of sequences of int, optional
         For each query the positions of the right items; the one that the float32 model finds first unless given.
     depth : int
-        How far down is looked.
+        Depth of the measured recall.
     max_loss : float
-        How much recall may fall.
+        Maximum loss of recall.
     """
     if not len(queries) or not len(items) or (relevant is not None and len(relevant) != len(queries)):
         raise InputError("`queries` and `items` must not be empty; `relevant` must have an entry a query. Got less.")

@@ -43,7 +43,7 @@ def export_onnx(
     overwrite : bool
         Replace a folder that is there already.
     threads : int
-        What ONNX Runtime may use.
+        Threads of ONNX Runtime.
     """
     import_extra("onnx", "Exporting to ONNX", "onnx")
     pooling = _pooling(encoder.model)

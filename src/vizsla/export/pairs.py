@@ -145,13 +145,13 @@ def export_pair_model(
     Parameters
     ----------
     model : TorchPairModel
-        Of either form; its limit of tokens is written too.
+        A model of either form; its limit of tokens is written, too.
     path : path
         The folder to make.
     overwrite : bool
         Replace a folder that is there already.
     threads : int
-        What ONNX Runtime may use.
+        Threads of ONNX Runtime.
     """
     import_extra("onnx", "Exporting to ONNX", "onnx")
     with writing_folder(path, overwrite=overwrite) as folder:
@@ -192,9 +192,9 @@ def quantize_pair_model(
     relevant : sequence of sequences of int, optional
         For each query the positions of the right ones in its list; the one that float32 puts first unless given.
     depth : int
-        How far down is looked.
+        Depth of the measured recall.
     max_loss : float
-        How much recall may fall.
+        Maximum loss of recall.
     overwrite : bool
         Replace a folder that is there already.
     """

@@ -78,7 +78,7 @@ class Int8Prefilter:
     codes : int8 array, items × dimensions, filled up to a multiple of 16
         Whole numbers from -127 to 127.
     scales : float32 array
-        What a step is worth in each row.
+        Step size of each row.
     errors : float32 array
         The length of what the bytes leave out of each row, rounded up.
 

@@ -44,7 +44,7 @@ class HnswGraph:
     m : int
         Neighbors of an item on a level above the lowest, which has twice as many.
     ef_construction : int
-        What the graph was built with.
+        Effort of the construction of the graph.
     levels : int32 array
         On how many levels an item is.
     neighbors : int32 array

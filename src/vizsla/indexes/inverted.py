@@ -39,7 +39,7 @@ class FilteredPostings:
     Parameters
     ----------
     filter : Filter
-        What is allowed.
+        The allowed items.
     """
 
     def __init__(self, filter: Filter):
@@ -79,9 +79,9 @@ class InvertedIndex(Index):
     items : int32 array
         Item numbers, ascending within a list.
     impacts : float32 array
-        What the term gives the item: finite, above 0.
+        Impact of the term on the item: finite, above 0.
     absent : float64 array, optional
-        What each term of a query gives every item, whether it holds the term or not.
+        Score that each query term adds to every item, with or without the term.
     priorities : float32 array, optional
         In which order a query's terms are added up: by query weight × priority, highest first. Without it the highest
         impact of each list decides. Shards that share priorities give an item the same score, to the last bit.

@@ -120,7 +120,7 @@ class TokenIndex(Index):
     segments : list of TokenSegment
         The items' lists, one segment after another.
     norms : float32 array
-        What each item's sum is multiplied by: above 0, at most 1,000,000.
+        Factor of each item's sum: above 0, at most 1,000,000.
     width : int
         The number of tokens.
 

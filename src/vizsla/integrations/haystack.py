@@ -25,7 +25,7 @@ class VizslaTextRetriever:
     Parameters
     ----------
     target : Retriever, Engine, Client, or path
-        What is searched. Items must keep their texts.
+        The retriever, engine or artifact to search. Items must keep their texts.
     top_k : int
         How many documents at most.
     filters : dict, optional

@@ -30,7 +30,7 @@ class VizslaRetriever(BaseRetriever):
     Parameters
     ----------
     target : Retriever, Engine, Client, or path
-        What is searched. Items must keep their texts.
+        The retriever, engine or artifact to search. Items must keep their texts.
     k : int
         How many documents at most; `invoke(query, k=3)` overrides it.
     where : str, dict or Condition, optional

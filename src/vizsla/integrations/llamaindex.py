@@ -21,7 +21,7 @@ class VizslaNodeRetriever(BaseRetriever):
     Parameters
     ----------
     target : Retriever, Engine, Client, or path
-        What is searched. Items must keep their texts.
+        The retriever, engine or artifact to search. Items must keep their texts.
     similarity_top_k : int
         How many nodes at most.
     where : str, dict or Condition, optional
@@ -29,7 +29,7 @@ class VizslaNodeRetriever(BaseRetriever):
     using : str
         The member of an engine that answers; the default one unless given.
     **options
-        What LlamaIndex's BaseRetriever takes, such as `callback_manager`.
+        Options of LlamaIndex's BaseRetriever, such as `callback_manager`.
     """
 
     def __init__(

@@ -23,7 +23,7 @@ class VizslaTransformer(pt.Transformer):
     Parameters
     ----------
     target : Retriever, Engine, or path
-        What is searched.
+        The retriever, engine or artifact to search.
     num_results : int
         How many items per query at most.
     where : str, dict or Condition, optional

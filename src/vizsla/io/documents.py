@@ -294,7 +294,7 @@ class FolderSource:
     how : Reading
         The encoding, and what becomes of documents that cannot be read.
     sizes : PassageSizes
-        How large passages are.
+        Size of passages.
     """
 
     def __init__(self, path: Path, *, how: Reading = STRICT_READING, sizes: PassageSizes = DEFAULT_SIZES):

@@ -52,7 +52,7 @@ class DeduplicatedSource:
     dedupe : {"exact", "near"}
         "exact": texts are the same but for white space. "near": they share 80 % of their runs of four words.
     similarity : float
-        What near means.
+        The similarity of near duplicates.
 
     Examples
     --------

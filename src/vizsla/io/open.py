@@ -81,11 +81,11 @@ def open_dataset(
     keep_texts : bool
         Save the items' texts with their ids too, compressed, so that answers can show them without the data.
     format : {"csv", "tsv", "jsonl", "parquet"}, optional
-        Of a file of items whose name does not tell.
+        Format of a file of items; by its name unless given.
     separator : str, optional
         Between the columns of a table; told by its header unless given.
     encoding : str
-        Of all text files: "utf-8" (with or without a byte order mark), "utf-16", "latin-1", or any that Python knows.
+        Encoding of all text files: "utf-8" (with or without a byte order mark), "utf-16", "latin-1" or others of Python.
     click_columns : mapping, optional
         Names of the click log's header for "query", "item", "weight" and "time", where they are unusual.
     passage_size : int

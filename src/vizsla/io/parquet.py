@@ -124,7 +124,7 @@ class ParquetSource(Generic[Record]):
     make : function of a row and its place
         Returns the row's record or raises a DataError.
     how : Reading
-        What becomes of rows that cannot be read.
+        What to do with unreadable rows.
     """
 
     def __init__(

@@ -146,7 +146,7 @@ class LineSource(Generic[Record]):
     parse : function of a Line
         Returns the line's record or raises a DataError.
     how : Reading
-        What becomes of lines that cannot be read.
+        What to do with unreadable lines.
     """
 
     def __init__(self, file: LineFile, parse: Callable[[Line], Record], *, how: Reading = STRICT_READING):
@@ -235,7 +235,7 @@ class Records(Generic[Record]):
     dropped : frozenset of int
         Numbers of source records that are left out.
     columns : mapping, optional
-        What the columns are that the user named: "title", "text", or a field of its own name.
+        Roles of the columns that the user named: "title", "text", or a field of its own name.
 
     Examples
     --------
@@ -307,7 +307,7 @@ def scan(
     Parameters
     ----------
     source : Source
-        What to read.
+        The source to read.
     tally : WarningLog
         Receives the counts.
     what : {"item", "query"}

@@ -43,7 +43,7 @@ class CsvRows:
     Parameters
     ----------
     lines : iterator of Line
-        What to split.
+        The text to split.
     separator : str
         A comma, a semicolon, a tab, a bar.
     width : int, optional
@@ -382,9 +382,9 @@ class TableSource(Generic[Record]):
     fields : Fields
         Which columns are id, text, title and metadata.
     how : Reading
-        What becomes of rows that cannot be read.
+        What to do with unreadable rows.
     separator : str, optional
-        What stands between columns; told by the header unless given.
+        The separator of columns; detected from the header unless given.
     maker : function of a TableHead
         Returns what makes a record of a row.
     """

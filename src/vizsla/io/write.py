@@ -22,7 +22,7 @@ def write_dataset(dataset: Dataset, path: str | Path, *, format: str = "beir", o
     Parameters
     ----------
     dataset : Dataset
-        What to write.
+        The dataset.
     path : path
         A folder, or for "jsonl" a file. It must be new unless `overwrite`.
     format : {"beir", "parquet", "jsonl", "trec"}

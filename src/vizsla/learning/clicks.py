@@ -123,7 +123,7 @@ class ClickLog:
     queries : Strings
         Past queries' texts, sorted, each once.
     vectors : float32 array or CSR array, queries × dimensions
-        What they are encoded to, of length 1.
+        Their encodings, of length 1.
     offsets, items : arrays
         The items clicked for query `q` are ``items[offsets[q]:offsets[q + 1]]``, ascending.
     units : int64 array

@@ -20,7 +20,7 @@ class Positives(NamedTuple):
     items : int32 array, queries × items
         Padded with -1.
     weights : float32 array, queries × items
-        What each counts: 1 a query together, or 0 for a query without clicks.
+        Weight of each: 1 per query in total, or 0 for a query without clicks.
     """
 
     items: Int32Array

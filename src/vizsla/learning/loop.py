@@ -33,7 +33,7 @@ class TrainingState(Artifact):
     arrays : mapping of float32 arrays
         Parameters and moments by name, each laid out flat.
     measured : float64 array, evaluations × held-out queries
-        What was measured so far.
+        The measured qualities.
     """
 
     kind = "training-state"
@@ -76,13 +76,13 @@ class TrainingProgress(NamedTuple):
     Attributes
     ----------
     step, steps : int
-        How far it is.
+        Number of steps taken, and planned.
     loss : float
-        Of the last step.
+        Loss of the last step.
     held_out : list of float
         The quality of every evaluation on held-out queries so far; the first may be before training.
     phase : str
-        What is being trained: "trial, share 0.5", or "all clicks"; empty where there is one phase only.
+        The current phase, such as "trial, share 0.5" or "all clicks"; empty if there is only one.
     kinds : dict
         The last evaluation by kind of query, "all", "warm" and "cold", where a training tells them apart.
     """
@@ -172,7 +172,7 @@ class TrainingLoop:
     Parameters
     ----------
     training : Training
-        What is trained.
+        The training.
     key : str
         Says what is trained on what: a checkpoint with another key is refused.
     measure : callable, optional

@@ -45,7 +45,7 @@ def ranknet(relevant: Any, others: Any, weights: Any) -> LossAndGradients:
     others : float array, queries × other items
         The scores of items that are not relevant.
     weights : float array, queries × relevant items
-        What each relevant item counts, at most 1 a query together; 0 for padding.
+        Weight of each relevant item, at most 1 per query in total; 0 for padding.
 
     Examples
     --------
@@ -243,7 +243,7 @@ class TokenSide:
     tokens : csr_array, passages × tokens
         1 where a passage holds a token; each query's own passage first.
     norms : float32 array
-        What each passage's score is multiplied by.
+        Factor of each passage's score.
     excluded : bool array, queries × passages
         Pairs that count for nothing.
     """

@@ -31,7 +31,7 @@ def mine_hard_negatives(scores: CodeScores, asked: QueryTables, k: int, *, but: 
     k : int
         How many; at most the items that are left for every query.
     but : int32 array, queries × items
-        What to leave out, such as relevant items; -1 is padding.
+        Items to exclude, such as relevant ones; -1 is padding.
     """
     if scores.stored is not None and scores.subspaces * DIMENSIONS_PER_SCANNED_CODE <= scores.dim:
         return _scanned(scores, scores.stored, asked, k, but)
@@ -84,7 +84,7 @@ class SyntheticQueries:
     rows : float32 array, queries × dimensions
         Queries' vectors, of length 1.
     relevant : Positives
-        What was clicked for them.
+        Clicked items of the queries.
 
     Examples
     --------

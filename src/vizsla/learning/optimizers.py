@@ -21,7 +21,7 @@ class AdamW:
     rate : float
         The learning rate.
     decay : float
-        How much of the way back to the start a step goes, times the rate.
+        Weight decay towards the start, per step, times the rate.
     to_zero : bool
         Let decay pull towards 0, as Loshchilov and Hutter have it.
 

@@ -38,7 +38,7 @@ class Mix(NamedTuple):
     cold : float
         New texts about items without clicks.
     source : str
-        What the shares were told from: "times", "log", or "given" for a share that was passed.
+        The source of the shares: "times", "log", or "given" for a share that was passed.
     """
 
     repeated: float

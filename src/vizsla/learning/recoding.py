@@ -60,13 +60,13 @@ def recoded(
     Parameters
     ----------
     centroids : float32 array, parts × centroids × width
-        What codes stand for.
+        The codebook.
     codes : uint8 array, items × parts
         The codes so far.
     seen : CodeGradients
         The loss's derivatives by the scores of pairs.
     damping : float
-        How much S counts, in an item's mean sum of curvatures: more leaves more codes as they are.
+        Weight of S, in units of an item's mean sum of curvatures: larger values change fewer codes.
     allowed : bool array, parts × centroids, optional
         Which centroids a seen item may take.
 

@@ -56,7 +56,7 @@ class Choice:
     Parameters
     ----------
     measure : str
-        What was compared: the mean over all held-out queries.
+        The measure, as the mean over all held-out queries.
     cold, warm : int
         Held-out queries, over all splits, whose items had no click left, and whose items had.
     trials : list of dict
@@ -212,7 +212,7 @@ def choose(
     held : bool array or Judge, optional
         Which of these queries are cold, none unless given; or how kinds of queries are weighed.
     measure : str
-        What was measured.
+        Name of the measure.
     rule : callable
         `harmless`, `balanced`, `surely_better`, `harmless_to_cold`, `highest`, or any other.
 

@@ -30,7 +30,7 @@ class TorchQueryEncoder:
     Parameters
     ----------
     encoder : SentenceEncoder
-        What is copied; it stays as it is.
+        The encoder to copy; it is not changed.
     rate : float
         The learning rate.
     seed : int

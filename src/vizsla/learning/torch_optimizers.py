@@ -21,7 +21,7 @@ class TorchAdamW:
     Parameters
     ----------
     groups : list of (name, weights)
-        What moves.
+        The trained parameters.
     rates : mapping of str to float
         How fast each group does.
     decay : float

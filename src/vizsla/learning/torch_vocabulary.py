@@ -284,7 +284,7 @@ def train_masked(
     Parameters
     ----------
     model : VocabularyModel
-        What learns.
+        The model.
     texts : sequence of int64 arrays
         Token ids between [CLS] and [SEP].
     tokens : int64 array

@@ -73,7 +73,7 @@ class Bm25(RowSpaceRetriever):
     statistics : Statistics
         The vocabulary and its counts over the whole catalog, of which these items may be a shard.
     index : InvertedIndex
-        What each term gives each item.
+        Impacts of the terms on the items.
     weighting : Weighting
         The variant and its parameters.
     field_postings : FieldPostings, optional

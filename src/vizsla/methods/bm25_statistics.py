@@ -49,7 +49,7 @@ class Weighting:
     k1 : float
         Saturation of repeated words: larger values saturate later.
     b : float
-        How much an item's length counts, from 0 to 1.
+        Weight of the item's length, from 0 to 1.
     delta : float
         The floor of bm25l and bm25+.
     fields : tuple of Field

@@ -41,7 +41,7 @@ class ColdItemBoost(Retriever):
     items : Strings
         Item ids.
     units : int64 array
-        What each item's clicks weigh in all, in 1024ths.
+        Total click weight of each item, in 1024ths.
 
     Examples
     --------

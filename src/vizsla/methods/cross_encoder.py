@@ -68,9 +68,9 @@ class CrossEncoderSettings:
     negatives : int
         Hard negatives for each query of a step, drawn from the retriever's best `depth`.
     depth : int
-        How far down the retriever's answers negatives, and held-out candidates, are taken from.
+        Depth of the retriever's answers that negatives and held-out candidates are taken from.
     loss : {"softmax", "lambdarank", "ranknet", "hinge"}
-        What clicks are learned by; "softmax" is the cross-entropy of the clicked item among the negatives.
+        The loss; "softmax" is the cross-entropy of the clicked item among the negatives.
     share : float
         The click loss's share; the rest is distillation from a teacher.
     teacher_loss : {"shares", "squares"}
@@ -143,7 +143,7 @@ class HeldOutPairs:
     found : Candidates
         The candidates.
     clicks : csr_array
-        What was clicked, held-out queries × items.
+        The clicks, held-out queries × items.
     """
 
     queries: list[str]
@@ -176,7 +176,7 @@ class PairLearner:
     Parameters
     ----------
     model : TorchPairModel
-        What learns, in place.
+        The model; trained in place.
     rate : float
         The learning rate.
     decay : float
@@ -221,9 +221,9 @@ class CrossEncoderTraining(Training):
     Parameters
     ----------
     learner : PairLearner
-        What learns.
+        The model and its optimizer.
     training_data : PairTrainingData
-        What it learns from.
+        The training data.
     settings : CrossEncoderSettings
         How.
     """
@@ -324,9 +324,9 @@ def train_cross_encoder(
     watch : callable, optional
         Gets a `TrainingProgress` after every step.
     threads : int
-        What the retriever may use.
+        Threads of the retriever.
     **settings
-        Of `CrossEncoderSettings`: epochs, batch, negatives, loss, rate, seed and others.
+        Fields of `CrossEncoderSettings`: epochs, batch, negatives, loss, rate, seed and others.
     """
     if Path(folder).exists():
         raise InputError(f"`folder` must be new. Got {folder}, which is there.")

@@ -228,7 +228,7 @@ def tfidf(
     encoder : NgramTfidf, optional
         Your own n-grams; by default those of XR-Linear, fitted to the texts.
     kind_shares : sequence of float
-        How much word unigrams, word bigrams and character trigrams weigh in the default n-grams, from 0 to 1.
+        Weights of word unigrams, word bigrams and character trigrams in the default n-grams, from 0 to 1.
     entries : int, optional
         Maximum number of n-grams per item; the heaviest are kept. Smaller and faster, with a lower recall.
     fields : weights by name, optional

@@ -73,7 +73,7 @@ class TolerantWords(Encoder):
     Parameters
     ----------
     base : BagOfWords or MixedWords
-        What reads queries as they are.
+        The encoder of queries without corrections.
     lexicon : Lexicon
         The vocabulary.
     """
@@ -177,7 +177,7 @@ class TypoTolerant(IndexRetriever):
     Parameters
     ----------
     base : Bm25
-        What is searched.
+        The BM25 retriever.
     dictionary : FuzzyDictionary, optional
         Over the words of the base, as they are written; built unless given.
     """

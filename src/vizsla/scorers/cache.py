@@ -179,7 +179,7 @@ class ScoreCache(WrappedScorer):
     Parameters
     ----------
     scorer : TextScorer, or a Budget around one
-        What makes the scores. A function must have a `name`.
+        The scorer whose scores are cached. A function must have a `name`.
     path : path
         An SQLite file, made when it is not there. Scorers, threads and processes may share it.
     chunk : int

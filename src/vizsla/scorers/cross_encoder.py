@@ -39,7 +39,7 @@ class CrossEncoder(TextScorer, Artifact):
     scale : str
         The name of what the scores measure.
     **options
-        What `OnnxPairModel` or `TorchPairModel` takes, such as `max_tokens`, `batch`, `device`, `threads`.
+        Options of `OnnxPairModel` or `TorchPairModel`, such as `max_tokens`, `batch`, `device`, `threads`.
     """
 
     kind = "cross-encoder"

@@ -177,7 +177,7 @@ class OnnxPairModel(PairModel):
         Pairs of one length that go through the model at once; one by one where the model would round them by each
         other, as int8 models from elsewhere do.
     threads : int
-        What ONNX Runtime may use.
+        Threads of ONNX Runtime.
     """
 
     @validate_args
@@ -390,7 +390,7 @@ def open_pair_model(name: str | Path, **options: Any) -> PairModel:
     name : str or path
         A folder with `model.onnx`, or what transformers can load.
     **options
-        What `OnnxPairModel` or `TorchPairModel` takes.
+        Options of `OnnxPairModel` or `TorchPairModel`.
     """
     kind: Callable[..., PairModel] = OnnxPairModel if (Path(name) / MODEL).exists() else TorchPairModel
     key = ("pairs", files_state(Path(name)), repr(sorted(options.items())))

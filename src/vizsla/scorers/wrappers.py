@@ -29,7 +29,7 @@ class WrappedScorer(Scorer):
     Parameters
     ----------
     scorer : Scorer
-        What makes the scores.
+        The scorer that is limited.
     """
 
     wrapped: Scorer
@@ -259,15 +259,15 @@ class Retrying(WrappedScorer):
     Parameters
     ----------
     scorer : Scorer
-        What makes the scores.
+        The scorer whose calls are repeated.
     attempts : int
-        How often a call is made at most before it brings anything.
+        Maximum number of consecutive calls without an answer.
     pause_s : float
         Seconds before the second attempt.
     most_pause_s : float
         No pause is longer, except one that the scorer itself asks for.
     failures : tuple of exception types
-        What may pass: `ScorerError`, and connections that break or take too long, unless given.
+        Errors to retry: `ScorerError`, broken connections and timeouts unless given.
     seed : int
         Fixes the jitter: a pause is drawn between half of it and all of it, so that many callers do not return at once.
 

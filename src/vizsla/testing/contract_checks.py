@@ -31,7 +31,7 @@ def check_retriever(retriever: Retriever, queries: Sequence[str], *, exact: bool
     Parameters
     ----------
     retriever : Retriever
-        What is checked; best over some dozen items, with some texts that are alike.
+        The retriever to check; best over some dozen items, some of them with equal texts.
     queries : sequence of str
         At least one of them must find something.
     exact : bool

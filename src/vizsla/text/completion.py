@@ -72,7 +72,7 @@ class Completer(Artifact):
     texts : Strings
         How they are shown.
     weights : float32 array
-        What they weigh; the heaviest are suggested first.
+        Their weights; the heaviest are suggested first.
 
     Examples
     --------

@@ -488,7 +488,7 @@ def with_likely(
     Parameters
     ----------
     languages : tuple of str
-        What `languages_of` found.
+        The result of `languages_of`.
     evidence, latin : int32 arrays
         For each item, what it says for each of LANGUAGES, and how many words in Latin letters it has.
     table, surface

@@ -132,7 +132,7 @@ class NgramTfidf(Encoder, Artifact):
     norm : {"row", "kinds"}
         Divide the row by its length; or first give each kind's part the length of its share.
     shares : sequence of float
-        How much each kind weighs in a row, from 0.001 to 1, for the norm "kinds"; 0 for a kind that is left out.
+        Weight of each kind in a row, from 0.001 to 1, for the norm "kinds"; 0 leaves a kind out.
 
     Examples
     --------

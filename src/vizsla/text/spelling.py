@@ -52,7 +52,7 @@ class Correction(NamedTuple):
     word : str
         What is searched for.
     weight : float
-        How much it counts beside a word that was typed: below 1 for each word that it stands for.
+        Weight relative to a typed word: below 1 for each word that it stands for.
     edits : int
         Insertions, deletions, substitutions and swaps of neighboring letters; 0 for words that were joined or split.
     meant : bool
@@ -86,7 +86,7 @@ class FuzzyDictionary:
     holders : int64 array
         How many items hold each.
     arrays : tuple of arrays, optional
-        What `build` returned for these words, such as from a file; made here unless given.
+        The result of `build` for these words, such as from a file; computed unless given.
 
     Examples
     --------

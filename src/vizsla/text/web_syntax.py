@@ -49,9 +49,9 @@ class WebQuery(NamedTuple):
     Attributes
     ----------
     words : str
-        What is searched for: all words but those that are excluded.
+        The words to search for: all but the excluded ones.
     required, excluded : tuple of Clause
-        What every item of the answer holds, and what none does.
+        Words that every item of the answer must hold, and words that none may hold.
     only_filters : bool
         Whether nothing is looked for in the texts: the query names fields, or excludes words.
     """

@@ -130,7 +130,7 @@ class WordPiece(Analyzer):
     split_ideographs : bool
         Make every Chinese character a word of its own.
     prefix : str
-        What a token begins with that continues a word.
+        Prefix of tokens that continue a word.
     unknown : str
         The token of a word that cannot be cut.
     special : sequence of str, optional

@@ -30,7 +30,7 @@ def marked_index(index: PqIndex, vectors: Any, marks: BoolArray, *, seed: int = 
     index : PqIndex
         The items' codes.
     vectors : float32 array, items × dimensions
-        What they were made of: one sub-space is coded anew.
+        The vectors that were coded; one sub-space is coded again.
     marks : bool array
         Which items are marked.
     seed : int

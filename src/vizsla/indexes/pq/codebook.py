@@ -36,7 +36,7 @@ class Codebook:
     Parameters
     ----------
     centroids : float32 array, subspaces × 16 or 256 × width
-        What each code stands for.
+        The centroid of each code.
     rotation : float32 array, (subspaces · width) × dim, optional
         Turns vectors before they are cut; without one, zeros fill up what is missing.
     dim : int, optional
@@ -274,7 +274,7 @@ class PqCodes:
     count : int
         The number of items.
     bits : {8, 4}
-        Of a code.
+        Bits per code.
 
     Examples
     --------

@@ -112,9 +112,9 @@ class PqIndex(DenseIndex):
     codes : PqCodes
         The items' codes.
     codebook : Codebook
-        What codes stand for when items are searched.
+        The codebook of the search.
     coder : Codebook, optional
-        What coded the items, and codes new ones, where training has changed the first since.
+        The codebook that coded the items, and codes new ones, if training has changed the first one since.
 
     Examples
     --------

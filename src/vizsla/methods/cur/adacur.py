@@ -181,11 +181,11 @@ def adacur(
     budget : int
         Calls a query.
     rounds : int
-        How often estimates are made anew.
+        Number of rounds; estimates are updated after each.
     first : Retriever, optional
         Finds the first round's items; they are drawn at random unless given.
     how : {"topk", "softmax", "random"}
-        How items are chosen by their estimates.
+        How items are sampled by their estimates.
     epsilon : float
         Share of each later round that is drawn at random.
     ridge : float

@@ -247,7 +247,7 @@ class AnchorCost:
     calls : int
         Pairs that are left to be scored: what a cache holds, or a stopped run has scored, is not among them.
     hours : float
-        How long that takes at the sample's pace.
+        Estimated time at the sample's pace.
     sampled : int
         Calls that were made to find out.
 

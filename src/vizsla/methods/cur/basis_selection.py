@@ -190,7 +190,7 @@ def fit_seconds(queries: Sequence[str], items: Strings, priors: Sequence[Retriev
     items : Strings
         The catalog.
     priors : sequence of Retriever
-        What they are fitted to.
+        The retrievers that they are fitted to.
     plan : Plan
         How calls will be spent.
 

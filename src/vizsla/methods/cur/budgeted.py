@@ -90,19 +90,19 @@ class Trace:
     ids : Strings
         The catalog.
     items : int array
-        What was bought, in that order, by item number.
+        Purchased items, in the order of purchase, by item number.
     rounds : int array
         In which round each was bought, from 1.
     exact : float32 array
         Exact scores.
     before : float32 array
-        What was estimated right before; NaN where nothing was known.
+        Estimates right before the purchase; NaN where there was none.
     pool : int array
         The items that were considered.
     estimates : float32 array
         The final estimates of these.
     prior : float32 array, optional
-        What the retrievers alone say of these.
+        Estimates by the retrievers alone.
     """
 
     ids: Strings
@@ -175,13 +175,13 @@ class Purchase(PurchasedScores):
     Parameters
     ----------
     found : Candidates
-        What was bought, ranked.
+        The purchased items, ranked.
     settled : FinalWeights
         The weights of every query when its budget was spent.
     calls : int
         Calls that were made.
     only : Batch or None
-        Of a call with one query, all that happened.
+        A trace of all rounds, for a call with one query.
     """
 
     def __init__(self, found: Candidates, settled: FinalWeights, calls: int, only: Batch | None):

@@ -25,11 +25,11 @@ class FinalWeights(NamedTuple):
     Parameters
     ----------
     weights : float32 array, queries × dimensions
-        Of the items' factors.
+        Weights of the items' factors.
     bias : float32 array
         A number a query.
     own : float32 array, queries × retrievers
-        Of the retrievers' scores.
+        Weights of the retrievers' scores.
     """
 
     weights: Float32Array
@@ -158,7 +158,7 @@ class CurEstimates(FactorEstimates):
     threads : int
         For the products with all items.
     ridge : float
-        What is added to the squares of singular values; 0 for the pseudo-inverse.
+        The ridge: added to the squares of singular values; 0 for the pseudo-inverse.
     """
 
     def __init__(self, factors: Factors, queries: int, threads: int = 1, *, ridge: float = 0.0):
@@ -184,7 +184,7 @@ class RidgeEstimates(FactorEstimates):
     factors : Factors
         A column an item; the mean of its weights is 0.
     own : float32 array, queries × features × items
-        What is known of the items for these queries only.
+        Features of the items that differ by query.
     mean : float64 array
         The expected weights of 1 and of the own features.
     penalty : float64 array, features × features

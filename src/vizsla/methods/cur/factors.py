@@ -33,9 +33,9 @@ class Own(NamedTuple):
     Parameters
     ----------
     features : float32 array, queries × features × items
-        What is known of the items for these queries only.
+        Features of the items that differ by query.
     weights : float32 array, queries × features
-        Of the features.
+        Weights of the features.
     bias : float32 array
         One number a query.
     """
@@ -62,7 +62,7 @@ class Factors(Artifact):
     values : float32, float16 or int8 array, dimensions × items
         The numbers.
     steps : float32 array
-        What 1 in a dimension's row means; all 1 unless the numbers are bytes.
+        Scale of each dimension; all 1 unless the numbers are bytes.
 
     Examples
     --------

@@ -97,7 +97,7 @@ class IncrementalRidge:
     dim : int
         The length of a column.
     ridge : float
-        What is added to the squares of singular values; above 0.
+        The ridge: added to the squares of singular values; above 0.
 
     Examples
     --------

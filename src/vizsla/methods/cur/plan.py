@@ -89,7 +89,7 @@ class Plan:
     rounds : int
         Between rounds the estimates are made anew.
     how : {"topk", "softmax", "random"}
-        How items are chosen by their estimates.
+        How items are sampled by their estimates.
     epsilon : float
         Share of every later round that is drawn at random.
     first : int, optional
@@ -174,14 +174,14 @@ def spend(
     Parameters
     ----------
     estimates : Estimates
-        Of the queries.
+        The estimates of the queries.
     allowed : bool array, queries × items
-        What may be scored; it is changed.
+        Items that may be scored; updated in place.
     firsts : sequence of arrays, optional
         The items of each query's first round, best first, which random ones fill up; without it they are chosen by
         the estimates before any score, where there are some.
     plan : Plan
-        How much and how.
+        Budget, rounds and strategy.
     score : callable
         Scores items.
     randoms : sequence of generators
@@ -257,7 +257,7 @@ def first_rounds(
     explained : float64 array
         The share of the variance that each retriever explains: so are the named items shared among them.
     free : bool array, queries × items
-        What may be scored.
+        Items that may be scored.
     size : int
         Calls of the round.
     """
@@ -282,9 +282,9 @@ def shared_first(
     rankings : sequence of arrays
         A score an item, by each.
     shares : float64 array
-        What each may name, relative to the others; 0 for nothing.
+        Share of each retriever; 0 for none.
     free : bool array
-        What may be named.
+        Items that may be chosen.
     size : int
         How many in all.
 

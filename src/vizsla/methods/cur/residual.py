@@ -54,7 +54,7 @@ class ResidualCur(BudgetedSearch):
     items : Strings
         The catalog.
     fit : ResidualFit
-        What the retrievers know, and the factors of what they do not.
+        The priors' scores, and the factors of the residual.
     priors : sequence of Retriever
         The retrievers.
     plan, pool, pool_size, seed
@@ -197,7 +197,7 @@ def residual_cur(
     budget : int
         Calls a query.
     rounds : int
-        How often estimates are made anew.
+        Number of rounds; estimates are updated after each.
     rank : int, optional
         Dimensions that are kept of what the retrievers do not know; chosen on left-out anchor queries unless given.
         Neither it nor `basis` goes with `vectors`, which are the dimensions themselves.
@@ -269,7 +269,7 @@ def reused_anchors(
     search : ResidualCur
         Estimates what was not scored.
     anchors : AnchorScores
-        What it was fitted to.
+        The anchors that it was fitted to.
     queries : sequence of str
         Past queries; those that are anchors already stay as they are, and those of which nothing was scored are left
         out: all that is said of them would be an estimate.

@@ -87,11 +87,11 @@ def fit_weight_prior(weights: Float64Array, seen: Float64Array, sizes: Float64Ar
     Parameters
     ----------
     weights : float64 array, queries × dimensions
-        What is to be told.
+        The targets.
     seen : float64 array, queries × numbers
-        What is known before any score.
+        Features known before any score.
     sizes : float64 array
-        How much a dimension's weight moves the scores: errors are counted by it.
+        Weight of each dimension's error: how much it moves the scores.
 
     Examples
     --------
@@ -142,7 +142,7 @@ class ResidualFit:
     explained : float64 array
         The share of the variance that each retriever explains alone.
     weight_prior : WeightPrior, optional
-        What a query's weights will be; around 0 without it.
+        The prior of a query's weights; 0 without it.
     """
 
     mean: Float64Array
@@ -195,7 +195,7 @@ class Decomposition:
     factors : float32 array, dimensions × items
         The dimensions.
     seen : list of float64 arrays, anchor queries × dimensions
-        What each retriever favors of every anchor query, told by the other anchors.
+        Factors preferred by each retriever for every anchor query, predicted from the other anchors.
     """
 
     mean: Float64Array

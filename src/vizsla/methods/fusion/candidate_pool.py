@@ -110,7 +110,7 @@ def make_pool(
     wanted : csr_array
         Their clicks: queries × items, numbered as the first part's.
     depth : int
-        How long a part's list is, from which its scale is read.
+        Length of a part's list, from which its scale is read.
     unclicked : bool array, optional
         Which items have no clicks, where these are to be lifted: then they are candidates however far down.
     threads : int

@@ -21,14 +21,14 @@ class FusionReport:
     Parameters
     ----------
     names : list of str
-        What the parts are called, in the order given.
+        Names of the parts, in the order given.
     choice : Choice
         Every trial: its normalization, its weights, its lift, and its quality on all, warm and cold held-out queries.
     gains : list of dict
         For each part and each kind of query what the choice has more than the part alone, with its standard error and
         the p-value of a paired test. Of the trials the best was taken, so they are a little too good.
     summary : str
-        What was chosen and why, in a sentence.
+        The selection and its reason, in a sentence.
     seconds : dict of str to float
         CPU seconds that it took to build twins of the parts without the held-out clicks ("refit"), to search them
         ("pool") and to try weights ("weights").

@@ -150,9 +150,9 @@ class ColdBoostRule:
     significance : SignificanceRule
         Which is the best part on either kind of query.
     level : array
-        What the sum or part gives that stands without a lift.
+        Quality of the sum or part that stands without a boost.
     part : array
-        What the best part gives.
+        Quality of the best part.
     """
 
     significance: SignificanceRule
@@ -211,7 +211,7 @@ class Selection(NamedTuple):
     best : int
         The trial that stands in the end.
     level : int
-        What would stand without a lift.
+        The trial that stands without a boost.
     part : int
         The single part with the best quality.
     significance : SignificanceRule
@@ -239,7 +239,7 @@ def select(judge: Judge, trials: Sequence[FusionTrial], measured: Sequence[Float
     judge : Judge
         How the kinds of queries are weighed.
     trials : sequence of Trial
-        What was tried, single parts among them.
+        All trials, single parts among them.
     measured : sequence of arrays
         For each trial, the quality of every held-out query.
     """

@@ -41,7 +41,7 @@ def rules_of(part: Retriever, found: Candidates) -> dict[str, ScoreScaling]:
     part : Retriever
         Whose scores are scaled.
     found : Candidates
-        What it found for the held-out queries.
+        Its answers to the held-out queries.
     """
     linear = ScoreScaling("linear", _inverse(_spread(found, found._required_scores())))
     if part.scale != LOG_SCALE:

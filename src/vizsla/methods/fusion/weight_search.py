@@ -82,13 +82,13 @@ class Search:
     Parameters
     ----------
     pool : CandidatePool
-        What the parts say of the held-out queries.
+        The parts' scores of the held-out queries.
     significance : SignificanceRule
         Which of two trials is better.
     learners : sequence of bool, optional
         Which parts have learned from clicks: beside one of these, items without clicks may be lifted. None by default.
     measured : dict, optional
-        What another search has tried before.
+        Trials that another search has measured.
     """
 
     def __init__(

@@ -39,9 +39,9 @@ class Jpq(Dense):
     index : PqIndex
         The items' codes, the trained centroids, and those that coded the items.
     settings : JpqSettings
-        How it was trained.
+        The settings of its training.
     choice : Choice, optional
-        What was tried on held-out clicks.
+        The trials on held-out clicks.
     """
 
     kind = "jpq"

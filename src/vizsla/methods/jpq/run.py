@@ -25,13 +25,13 @@ class Trained(NamedTuple):
     coded : PqIndex
         The items' codes.
     centroids : float32 array
-        What they stand for now.
+        The current centroids.
     query_side : object
-        What the query side learned.
+        The learned query side.
     mark_weight : float
-        What it holds in the dimension of marked items.
+        The query's value in the click-flag dimension.
     settings : JpqSettings
-        What made them.
+        The settings that they were trained with.
     """
 
     coded: PqIndex
@@ -51,7 +51,7 @@ class JpqRun:
     marked : PqIndex, optional
         The same with clicked items marked: trained in its place where the clicked margin is above 0.
     training_data : JpqTrainingData
-        What is learned from.
+        Queries, clicks and teacher's items.
     settings : JpqSettings
         How, where nothing is chosen.
     shares : sequence of float
@@ -67,7 +67,7 @@ class JpqRun:
     watch : callable, optional
         Called after every step.
     side : QuerySide, optional
-        What learns beside the centroids; an adapter unless given.
+        The query side that is trained beside the centroids; an adapter unless given.
     """
 
     def __init__(

@@ -119,7 +119,7 @@ def train_jpq(
     threads : int
         How many queries the teacher answers at a time.
     **settings
-        Of `JpqSettings`, such as `epochs`, `loss`, `stage`, `negatives` or `seed`.
+        Other fields of `JpqSettings`, such as `epochs`, `loss`, `stage`, `negatives` or `seed`.
     """
     run = prepared_run(
         base, clicks, queries=queries, teacher=teacher, model=model, click_loss_weight=click_loss_weight,
@@ -160,7 +160,7 @@ def jpq(
     bytes, bits : int
         Bytes per item, and bits per code: 8 or 4; see `PqIndex.build`. A coded base has its own.
     rounds : int
-        Of OPQ, before the training.
+        Rounds of OPQ before the training.
     teacher : Retriever, optional
         Which retriever to imitate instead of a base with vectors: PEFA over it, for example.
     clicked_margin : float or "auto", optional
@@ -172,7 +172,7 @@ def jpq(
     threads : int
         For coding, and for the teacher's searches.
     **options
-        Of `train_jpq`, such as `queries`, `click_loss_weight` or `epochs`.
+        Options of `train_jpq`, such as `queries`, `click_loss_weight` or `epochs`.
 
     Examples
     --------

@@ -105,7 +105,7 @@ class JpqTraining(Training):
     settings : JpqSettings
         How to train.
     relevant : Positives, optional
-        What was clicked for each query; without it, only the teacher is followed.
+        Relevant items per query; without it, only the teacher is followed.
     teacher : Teacher, optional
         The teacher to imitate on the same queries.
     vectors : float32 array, items × dimensions, optional
@@ -370,11 +370,11 @@ class ModelTraining(JpqTraining):
     Parameters
     ----------
     model : TorchQueryEncoder
-        What learns.
+        The transformer to train.
     texts : list of str
         The queries.
     **parts
-        Of `JpqTraining`.
+        Arguments of `JpqTraining`.
     """
 
     def __init__(self, *given: Any, model: TorchQueryEncoder, texts: list[str], **parts: Any):

@@ -199,9 +199,9 @@ class JpqTrial(NamedTuple):
     Attributes
     ----------
     training_data : JpqTrainingData
-        What is left.
+        The remaining training data.
     held : HeldOutClicks
-        What is held out.
+        The held-out clicks.
     coded : PqIndex
         The coded items; marked are those that have a click left.
     against : float array, optional

@@ -261,7 +261,7 @@ def pefa_xl(
         Exactly Eq. 6: every click counts 1, past queries with a negative similarity vote against, and λ = 0
         uses the votes only. Nothing is selected; "auto" is then λ = 0.5 and 32 neighbors.
     **options
-        What that index takes, such as `M` or `ef`.
+        Options of that index, such as `M` or `ef`.
 
     Examples
     --------

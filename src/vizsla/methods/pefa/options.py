@@ -127,7 +127,7 @@ class XlSettings:
     near : float
         Similarity up to which a past query does not vote; 0 in the paper.
     scale : float
-        What a full vote is worth in the base's scores; 1 in the paper.
+        Scale of a full vote in the base's scores; 1 in the paper.
     threshold : float
         Votes at which an item with clicks keeps its base score: one with fewer steps back, so that items without
         clicks compete fairly. 0 in the paper.

@@ -51,7 +51,7 @@ class VoteCounter:
     Parameters
     ----------
     log : ClickLog
-        What was clicked for the past queries.
+        Items clicked for the past queries.
 
     Examples
     --------
@@ -106,11 +106,11 @@ class PefaXl(Retriever):
     Parameters
     ----------
     base : Retriever
-        What is adapted.
+        The adapted retriever.
     encoder : Encoder
         How queries become vectors.
     log : ClickLog
-        What was clicked.
+        The click log.
     settings : XlSettings
         The numbers of the formula.
     index : DenseIndex

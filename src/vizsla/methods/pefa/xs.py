@@ -147,9 +147,9 @@ class PefaXs(IndexRetriever):
     Parameters
     ----------
     base : Dense, Bm25 or Tfidf
-        What is adapted.
+        The adapted retriever.
     log : ClickLog
-        What was clicked.
+        The click log.
     settings : XsSettings
         The numbers of the formula.
     index : DenseIndex, GroupedIndex or InvertedIndex

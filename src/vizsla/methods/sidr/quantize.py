@@ -31,15 +31,15 @@ def quantize_sidr(
     Parameters
     ----------
     search : TokenRetriever
-        What `train_sidr` returned.
+        The result of `train_sidr`.
     clicks : Dataset or iterable
         Queries with their right items; best some that were held out.
     queries : int
         How many of them are asked, at most.
     depth : int
-        How far down is looked.
+        Depth of the measured recall.
     max_loss : float
-        How much recall may fall.
+        Maximum loss of recall.
     seed : int
         Draws the queries.
     """

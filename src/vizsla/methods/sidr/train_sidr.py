@@ -190,7 +190,7 @@ def train_sidr(
     watch : callable, optional
         Called with a `TrainingProgress` after every step.
     **settings
-        Of `SidrSettings`, such as `epochs` and `seed`.
+        Fields of `SidrSettings`, such as `epochs` and `seed`.
     """
     chosen = SidrSettings(**settings)
     clicked = ClickLog.of(dataset, base.items)

@@ -36,9 +36,9 @@ class SidrTraining(Training):
     Parameters
     ----------
     model : VocabularyModel
-        What learns.
+        The model and its optimizer.
     training_data : SidrTrainingData
-        What it learns from.
+        The training data.
     settings : SidrSettings
         How.
     teacher : Teacher, optional
@@ -232,9 +232,9 @@ def sidr_loop(
     Parameters
     ----------
     training : SidrTraining
-        What is trained.
+        The training.
     held : HeldOutQueries, optional
-        What is measured after each epoch; without it all epochs are taken.
+        The measure after each epoch; without it all epochs are taken.
     key : str
         Says what is trained on what.
     checkpoint : path, optional

@@ -43,7 +43,7 @@ class SidrTrainingData:
     asked : SparseRows
         The tokens that each query holds.
     tables : SparseRows
-        What the table of token weights says for each query; the transformer's weights are added to it.
+        Weights of the token table for each query; the transformer's weights are added to them.
     clicks : csr_array
         Queries × items.
     index : TokenIndex
@@ -117,7 +117,7 @@ class HeldOutQueries:
     queries : list of int64 arrays
         Token ids, as the transformer reads them.
     tables : SparseRows
-        What a table that never saw these clicks says for each.
+        Weights of a token table that was learned without these clicks.
     cold : bool array
         Whose items lost every click.
     """

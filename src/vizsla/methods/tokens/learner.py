@@ -31,7 +31,7 @@ def strongest_pairs(queries: csr_array, clicked: csr_array, weights: NDArray[np.
     queries, clicked : csr_array
         A row a click: the tokens of its query, and those of its item.
     weights : float32 array
-        What each token weighs: the idf.
+        The weight of each token: its idf.
     most : int
         How many others a token may have.
 
@@ -106,7 +106,7 @@ class LearningSettings:
     negatives : int
         How many items that the search now finds stand against a clicked one.
     temperature : float
-        What scores are divided by before the softmax.
+        Divisor of the scores before the softmax.
     batch : int
         Clicks between two steps.
     expansions : int

@@ -58,7 +58,7 @@ class TokenRetriever(IndexRetriever):
     items : Strings
         Item ids.
     encoder : TokenTable or SidrEncoder
-        What a query's tokens weigh.
+        Weights of query tokens.
     index : TokenIndex
         Which items hold each token.
     frequencies : int64 array
@@ -66,7 +66,7 @@ class TokenRetriever(IndexRetriever):
     lengths : int32 array
         The number of distinct tokens of each item.
     b : float
-        How much an item's length counts.
+        Weight of the item's length.
     learned : bool
         Whether the table was learned; if not it is the idf, and follows the items.
     half_life : float, optional

@@ -97,7 +97,7 @@ def train_tokens(
     negatives : int
         How many found items stand against each clicked one.
     temperature : float
-        What scores are divided by before the softmax.
+        Divisor of the scores before the softmax.
     expansions : int
         How many other tokens a token may call to mind, by how often they meet in clicks.
     batch : int

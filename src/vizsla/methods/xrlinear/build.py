@@ -100,7 +100,7 @@ def xrlinear(
         What makes items alike to the tree: the queries that chose them (PIFA, Eq. 5; their own texts count as such when
         `item_texts`), their texts, both side by side, or both blended. Or your own vectors, a row for each item.
     share : float
-        How much the queries weigh in "concat" and "blend", from 0 to 1; the texts have the rest.
+        Weight of the queries in "concat" and "blend", from 0 to 1; the texts have the rest.
     tree : LabelTree, optional
         Your own tree, instead of clustering; no node may have more than 256 children.
     branching : int

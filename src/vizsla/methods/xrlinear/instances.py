@@ -191,7 +191,7 @@ class TrainingQueries:
     weights : float32 array
         The clicks' weights, as the log has them.
     click_weights : {"none", "damped", "raw"}
-        What the weights were in training; see `click_costs`.
+        The weighting of clicks in training; see `click_costs`.
     """
 
     def __init__(

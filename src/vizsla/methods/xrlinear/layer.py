@@ -85,7 +85,7 @@ def train_layer(
     max_nonzeros : int, optional
         The most weights kept for a node, the largest first.
     seed : int
-        Of the order in which instances are visited.
+        Seed of the order in which instances are visited.
     threads : int
         How many to use; the weights do not depend on it.
 

@@ -84,7 +84,7 @@ def train_on(
     first_layer : int
         The number of the first of them, for the progress bar.
     options : dict
-        Of `train_layer`.
+        Options of `train_layer`.
     """
     cut = cut_layer(problems, on.workers)
     made: dict[LayerRange, LayerWeights] = {}

@@ -258,7 +258,7 @@ def cluster_items(
     sample : int
         Cuts of more items than this find their two mean directions on a sample of this size.
     seed : int
-        Of the random starts.
+        Seed of the random starts.
     threads : int
         How many to use.
 

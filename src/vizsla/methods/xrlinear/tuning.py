@@ -32,7 +32,7 @@ def search_held_out(sample: ClickSample, features: csr_array, costs: csr_array, 
     Parameters
     ----------
     sample : ClickSample
-        What to learn from, and which queries are held out.
+        The training clicks and the held-out queries.
     features : csr_array
         The sample's rows × features.
     costs : csr_array
@@ -73,7 +73,7 @@ def choose_click_weights(
     Parameters
     ----------
     instances : Instances
-        What the model will learn from.
+        The training instances.
     features : csr_array
         Instances × features.
     seed : int
@@ -120,9 +120,9 @@ def fit_features(
     Parameters
     ----------
     instances : Instances
-        What the model will learn from.
+        The training instances.
     costs : {"none", "damped", "raw"}
-        What a click costs; see `click_costs`.
+        The weighting of clicks; see `click_costs`.
     seed : int
         Draws the items and the queries.
     threads : int
