@@ -56,7 +56,7 @@ class ScorerError(VizslaError):
     message : str
         The message.
     wait_s : float, optional
-        How many seconds to wait before the next attempt, where the scorer said so.
+        How many seconds to wait before the next attempt, if the scorer gave a time.
     answered : sequence of float
         Scores of the first pairs, which came before it failed: they need not be sent again.
     sent : int, optional
@@ -80,7 +80,7 @@ class ServiceError(VizslaError):
     status : int
         The HTTP status; 0 without an answer.
     wait_s : float, optional
-        How many seconds to wait before the next attempt, where the service said so.
+        How many seconds to wait before the next attempt, if the service gave a time.
     """
 
     def __init__(self, message: str, status: int = 0, *, wait_s: float | None = None):

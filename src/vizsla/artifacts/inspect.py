@@ -261,8 +261,8 @@ def _made(known: Mapping[str, Any]) -> str:
     commit = f", commit {known['commit']}" if known.get("commit") else ""
     machine = known.get("machine")
     place = f" on {machine.get('processor')}" if isinstance(machine, dict) else ""
-    said = f"made {known.get('date')} by vizsla {known.get('vizsla')}{commit}{place}"
-    return _shortened(escape_control(said), 2 * MAX_CELL_CHARS + 60)
+    line = f"made {known.get('date')} by vizsla {known.get('vizsla')}{commit}{place}"
+    return _shortened(escape_control(line), 2 * MAX_CELL_CHARS + 60)
 
 
 def _provenance(folder: Folder) -> dict[str, Any]:

@@ -112,8 +112,8 @@ def _import_installed(kind: str) -> None:
         try:
             loaded = found.load()
         except Exception as error:
-            said = f"{type(error).__name__}: {error!s:.200}"
-            raise InputError(f"`{found.value}` must be a class of the kind {kind!r}. Got an error: {said}.") from error
+            cause = f"{type(error).__name__}: {error!s:.200}"
+            raise InputError(f"`{found.value}` must be a class of the kind {kind!r}. Got an error: {cause}.") from error
         if getattr(loaded, "kind", None) != kind:
             raise InputError(f"`{found.value}` must be a class of the kind {kind!r}. Got {loaded!r:.100}.")
         return

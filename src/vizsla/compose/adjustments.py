@@ -185,7 +185,7 @@ class Adjustments:
         self._patterns: list[tuple[int, re.Pattern[str] | None]] = []
         for at, rule in enumerate(self.rules):
             if rule.query:
-                self._by_query.setdefault(_said(rule.query), []).append(at)
+                self._by_query.setdefault(_folded(rule.query), []).append(at)
             else:
                 self._patterns.append((at, re.compile(rule.pattern, re.IGNORECASE) if rule.pattern else None))
 
@@ -201,7 +201,7 @@ class Adjustments:
         last = self._last
         if last is None or last[0] != text:  # a search asks several times
             found = [at for at, pattern in self._patterns if pattern is None or pattern.search(text) is not None]
-            own = self._by_query.get(_said(text), ())
+            own = self._by_query.get(_folded(text), ())
             last = self._last = text, [self.rules[at] for at in sorted([*found, *own])]
         return last[1]
 
@@ -237,7 +237,7 @@ class Adjustments:
 PARTS = ("synonyms", "signals", "rules")
 
 
-def _said(query: str) -> str:
+def _folded(query: str) -> str:
     """Return a query as rules compare it: in lower case, with single spaces."""
     return _SPACES.sub(" ", query.strip().lower())
 

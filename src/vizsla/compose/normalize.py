@@ -313,8 +313,8 @@ class Scaled(Composition):
     def _explain(self, queries: Queries, item: int, filter: Filter | None) -> Explanation:
         raw = self.parts[0]._explain(queries, item, filter)
         score = self._score_one(queries, item, filter)
-        said = f"{self.height:g} × e^({self.slope:g} × {raw.score:.4f})" if self.how == "exp" else ""
-        return Explanation(score, said or f"{self.slope:g} × {raw.score:.4f}", [raw])
+        reason = f"{self.height:g} × e^({self.slope:g} × {raw.score:.4f})" if self.how == "exp" else ""
+        return Explanation(score, reason or f"{self.slope:g} × {raw.score:.4f}", [raw])
 
     def _options(self) -> dict[str, Any]:
         return {"how": self.how, "slope": self.slope, "height": self.height}

@@ -299,8 +299,8 @@ def show_answers(
                 "" if hit.score is None else f"{hit.score:.4f}",
                 hit.id,
                 *([_others(others, rank - offset)] if grouped else []),
-                *(_said(more[field], query) for field in shown),
-                *([_said(texts.get(hit.id, ""), query)] if texts else []),
+                *(_excerpt(more[field], query) for field in shown),
+                *([_excerpt(texts.get(hit.id, ""), query)] if texts else []),
             ]
             for rank, (hit, more) in enumerate(zip(hits[:k], known, strict=False), offset + 1)
         ]
@@ -336,10 +336,10 @@ def show_blocks(
     known = []
     for row, hits in enumerate(found):
         more = known_fields(found, row, None)
-        said = [texts.get(hit.id, "") for hit in hits] if texts is not None else None
-        if said is None and with_text:
-            said = [one[TEXT] for one in known_fields(found, row, [TEXT])]
-        known.append([one if said is None else {**one, TEXT: said[at]} for at, one in enumerate(more)])
+        own_texts = [texts.get(hit.id, "") for hit in hits] if texts is not None else None
+        if own_texts is None and with_text:
+            own_texts = [one[TEXT] for one in known_fields(found, row, [TEXT])]
+        known.append([one if own_texts is None else {**one, TEXT: own_texts[at]} for at, one in enumerate(more)])
     print_blocks(found, known, k=k, offset=offset, others=others)
 
 
@@ -347,7 +347,7 @@ def _marked(query: str, text: str) -> list[tuple[int, int]]:
     return word_spans(text, query)
 
 
-def _said(value: Any, query: str) -> str:
+def _excerpt(value: Any, query: str) -> str:
     text = "" if value is None else str(value)
     return text if len(text) <= MAX_SEARCHED_CHARS else snippet(text, query, width=MAX_SEARCHED_CHARS)
 

@@ -18,7 +18,7 @@ class Explanation:
     reason : str
         A short description of this part.
     parts : sequence of Explanation
-        Smaller reasons. How they combine is said by `reason`; most often they add up to `score`.
+        Smaller reasons. `reason` says how they combine; usually they add up to `score`.
 
     Examples
     --------

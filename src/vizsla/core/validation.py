@@ -334,7 +334,7 @@ class NumberRange:
     Parameters
     ----------
     low, high : float
-        Both included, unless said otherwise.
+        Both included by default.
     whole : bool
         Whether it must be a whole number.
     above, below : bool
@@ -376,10 +376,10 @@ class NumberRange:
     def __str__(self) -> str:
         plain = not (self.whole or self.above or self.below)
         if plain and isfinite(self.low) and isfinite(self.high):
-            said = f"between {self.low:g} and {self.high:g}"
+            text = f"between {self.low:g} and {self.high:g}"
         else:
-            said = " ".join(["a whole number" if self.whole else "a number", *self._limits()])
-        return f"{said}, or None" if self.optional else said
+            text = " ".join(["a whole number" if self.whole else "a number", *self._limits()])
+        return f"{text}, or None" if self.optional else text
 
     def _limits(self) -> list[str]:
         """Say the limits that there are."""

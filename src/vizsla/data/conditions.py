@@ -145,8 +145,8 @@ class FieldCondition(Condition):
         try:
             return self._mask(column)
         except InputError as error:
-            said = f"The condition is {str(self)!r:.200}, and {self.field!r:.60} is a {column.kind}."
-            raise InputError(f"{error} {said}") from None
+            detail = f"The condition is {str(self)!r:.200}, and {self.field!r:.60} is a {column.kind}."
+            raise InputError(f"{error} {detail}") from None
 
     def _mask(self, column: Column) -> BoolArray:
         if self.type == "isnull":
@@ -390,7 +390,7 @@ MAX_HINTS = 10
 
 
 def hints(condition: Condition, details: ItemMetadata) -> tuple[str, ...]:
-    """Return what can be said of a condition: values that no item has, or that its parts exclude each other.
+    """Return hints about a condition: values that no item has, or that its parts exclude each other.
 
     Examples
     --------
@@ -399,17 +399,17 @@ def hints(condition: Condition, details: ItemMetadata) -> tuple[str, ...]:
     >>> where("brand=ace").hints(fruit)
     ("no item has brand = 'ace'; did you mean 'Ace'?",)
     """
-    said: dict[str, None] = {}
+    hints: dict[str, None] = {}
     for comparison in condition.comparisons():
-        said |= dict.fromkeys(_said(comparison, details))
-        if len(said) >= MAX_HINTS:
+        hints |= dict.fromkeys(_hints_of(comparison, details))
+        if len(hints) >= MAX_HINTS:
             break
-    if not said and not condition.holds(details).any():
-        said["no item fulfills all of the conditions, though each value occurs"] = None
-    return tuple(said)[:MAX_HINTS]
+    if not hints and not condition.holds(details).any():
+        hints["no item fulfills all of the conditions, though each value occurs"] = None
+    return tuple(hints)[:MAX_HINTS]
 
 
-def _said(comparison: FieldCondition, details: ItemMetadata) -> list[str]:
+def _hints_of(comparison: FieldCondition, details: ItemMetadata) -> list[str]:
     column, field = details.column(comparison.field), comparison.field
     if comparison.type in ("eq", "ne", "in", "nin"):
         absent = [value for value in comparison.values if not column.has(value)]

@@ -102,8 +102,8 @@ def joined(name: str, columns: list[Column], *, settled: bool) -> Column:
     lost = [one.odd_count - given.odd_count for one, given in zip(own, columns, strict=True)]
     if sum(lost) > 0 and (settled or made.declared):
         odd = own[int(np.argmax(lost))].odd[0]
-        said = f"{sum(lost)} new values of {name!r} are no {kind}, such as {odd!r:.60}"
-        warnings.warn(f"{said}: they count as missing", DatasetWarning, stacklevel=user_stacklevel())
+        problem = f"{sum(lost)} new values of {name!r} are no {kind}, such as {odd!r:.60}"
+        warnings.warn(f"{problem}: they count as missing", DatasetWarning, stacklevel=user_stacklevel())
     return made
 
 

@@ -271,8 +271,8 @@ class SidrEncoder(Encoder, Artifact):
         own = self.words.queries(listed)
         if form == "tokens":
             return _ones(own)
-        said = self._values(listed, scale)
-        return said if form == "learned" else _formed(summed(known(own), said), own, form)
+        outputs = self._values(listed, scale)
+        return outputs if form == "learned" else _formed(summed(known(own), outputs), own, form)
 
     def _token_rows(self, own: SparseRows) -> SparseRows:
         """Return what the items' own tokens weigh in beta search, for a query that weighs each 1."""

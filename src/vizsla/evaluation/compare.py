@@ -384,18 +384,18 @@ class Comparison:
     def footnote(self) -> str:
         """Say what was measured and what the letters mean."""
         first = next(iter(self.evaluations.values()))
-        said = [f"{first.cost.queries:,} queries."]
+        notes = [f"{first.cost.queries:,} queries."]
         if first.unjudged:
-            said.append(f"{first.unjudged:,} queries without judgments are left out.")
+            notes.append(f"{first.unjudged:,} queries without judgments are left out.")
         for name, one in self.evaluations.items():
             if one.unanswered:
-                said.append(f"{name} answers {len(one.query_ids) - one.unanswered:,} of them; the others count as 0.")
-            said += [f"{name}: {note}" for note in one.notes[bool(one.unanswered) :]]
+                notes.append(f"{name} answers {len(one.query_ids) - one.unanswered:,} of them; the others count as 0.")
+            notes += [f"{name}: {note}" for note in one.notes[bool(one.unanswered) :]]
         if self.tests:
             kind = "paired randomization test" if self.test == "randomization" else "paired t-test"
             count = f"{len(self.tests)} comparison{'s' * (len(self.tests) > 1)}"
-            said.append(f"A raised letter: better than that system ({kind}, Holm over {count}, p < {self.alpha:g}).")
-        return " ".join(said)
+            notes.append(f"A raised letter: better than that system ({kind}, Holm over {count}, p < {self.alpha:g}).")
+        return " ".join(notes)
 
     def __repr__(self) -> str:
         return f"Comparison({self.names}, {self.measures})"

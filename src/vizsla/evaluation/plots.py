@@ -327,8 +327,8 @@ def plot_comparison(
             f"`x` must be a cost that was measured. Got {x!r}, which {next(iter(levels))!r} lacks: runs have no cost, "
             "so compare them with a retriever, or draw no plot."
         )
-    said = title or f"{measure} against {COSTS[x][0]}, {queries:,} queries"
-    return plot_points(points, path, xlabel=COSTS[x][1], ylabel=measure, title=said, levels=levels)
+    heading = title or f"{measure} against {COSTS[x][0]}, {queries:,} queries"
+    return plot_points(points, path, xlabel=COSTS[x][1], ylabel=measure, title=heading, levels=levels)
 
 
 def plot_points(

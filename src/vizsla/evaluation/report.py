@@ -90,8 +90,8 @@ def html_table(header: Sequence[str], rows: Sequence[Sequence[str]], note: str =
     """Return an HTML table for notebooks; everything in it is escaped."""
     head = "".join(f"<th>{html.escape(name)}</th>" for name in header)
     body = "".join("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
-    said = f"<p>{html.escape(note)}</p>" if note else ""
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{said}"
+    note_html = f"<p>{html.escape(note)}</p>" if note else ""
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{note_html}"
 
 
 def print_report(header: Sequence[str], rows: Sequence[Sequence[str]], *, title: str | None = None) -> None:

@@ -167,10 +167,10 @@ def run_notes(run: Candidates, queries: JudgedQueries, *, depth: int = 10) -> tu
     depth : int
         How many of the best items per query are looked up among the judged ones.
     """
-    said = []
+    notes = []
     answered = set(run.query_ids)
     if missing := [query for query in queries.ids if query not in answered]:
-        said.append(
+        notes.append(
             f"{len(missing):,} of {len(queries.ids):,} judged queries are not answered and count as 0, "
             f"for example {missing[0]!r:.60}."
         )
@@ -178,14 +178,14 @@ def run_notes(run: Candidates, queries: JudgedQueries, *, depth: int = 10) -> tu
         found = dict.fromkeys(item for row in run.ids for item in row)
         unknown = [item for item in found if item not in queries.items]
         if unknown:
-            said.append(
+            notes.append(
                 f"{len(unknown):,} of {len(found):,} items found are not in the catalog, "
                 f"for example {unknown[0]!r:.60}."
             )
     best = [(query, item) for query, row in zip(run.query_ids, run.ids, strict=True) for item in row[:depth]]
     if best and not any(item in queries.qrels.get(query, ()) for query, item in best):
-        said.append(f"None of the {depth} best items of any query is judged: compare the ids with the judgments'.")
-    return tuple(said)
+        notes.append(f"None of the {depth} best items of any query is judged: compare the ids with the judgments'.")
+    return tuple(notes)
 
 
 @validate_args

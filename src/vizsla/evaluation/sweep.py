@@ -93,9 +93,11 @@ class Sweep:
 
         curves = {measure: self.curve(x=x, y=measure) for measure in self.measures}
         values = [f"{value:g}" for value in self.evaluations]
-        said = title or f"Quality against {COSTS[x][0]}, {self.setting} {values[0]} to {values[-1]}"
+        caption = title or f"Quality against {COSTS[x][0]}, {self.setting} {values[0]} to {values[-1]}"
         spread = self._spread() if x == "ms_p50" else None
-        return plot_curves(curves, path, xlabel=COSTS[x][1], ylabel="quality", title=said, names=values, spread=spread)
+        return plot_curves(
+            curves, path, xlabel=COSTS[x][1], ylabel="quality", title=caption, names=values, spread=spread
+        )
 
     def _spread(self) -> list[tuple[float, float]] | None:
         """Return between which times the middle half of each setting's queries lies."""

@@ -85,7 +85,7 @@ def open_dataset(
     separator : str, optional
         Between the columns of a table; told by its header unless given.
     encoding : str
-        Encoding of all text files: "utf-8" (with or without a byte order mark), "utf-16", "latin-1" or others of Python.
+        Encoding of all text files: "utf-8" (with or without a byte order mark), "utf-16", "latin-1", ….
     click_columns : mapping, optional
         Names of the click log's header for "query", "item", "weight" and "time", where they are unusual.
     passage_size : int

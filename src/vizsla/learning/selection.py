@@ -94,7 +94,7 @@ class Choice:
         'weight 0.5: MRR@10 0.300 on 10 held-out queries, 4 of them cold; the best of 2 trials (0.200 to 0.300).'
         """
         names = [name for name in self.chosen if name not in ("repeated", *QUALITIES)]
-        settings = ", ".join(f"{name} {_said(self.chosen[name])}" for name in names)
+        settings = ", ".join(f"{name} {_format_value(self.chosen[name])}" for name in names)
         if not self.cold + self.warm:
             return f"{settings}: the clicks are too few to choose by."
         values = [trial["all"] for trial in self.trials]
@@ -107,8 +107,8 @@ class Choice:
         curves: dict[str, list[tuple[float, float]]] = {}
         for trial in self.trials:
             names = [name for name in trial if name not in ("weight", "repeated", *QUALITIES)]
-            said = [f"{name} {_said(trial[name])}" for name in names]
-            curves.setdefault(", ".join(said) or "weight", []).append((trial["weight"], trial[quality]))
+            settings_text = [f"{name} {_format_value(trial[name])}" for name in names]
+            curves.setdefault(", ".join(settings_text) or "weight", []).append((trial["weight"], trial[quality]))
         return curves
 
     def plot(self, path: str | Path, *, quality: str = "all", most: int = 6) -> Path:
@@ -184,7 +184,7 @@ class Choices:
         return cls(given) if given else None
 
 
-def _said(value: Any) -> str:
+def _format_value(value: Any) -> str:
     return f"{value:g}" if isinstance(value, int | float) else str(value)
 
 

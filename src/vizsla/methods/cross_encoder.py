@@ -353,8 +353,8 @@ def train_cross_encoder(
 def _warn_of_nothing_gained(means: list[float]) -> None:
     if len(means) > 1 and max(means) <= means[0]:
         remedy = "Take more steps, a higher `rate`, or a larger `depth` for easier negatives."
-        said = f"held-out clicks gained nothing: nDCG@10 was {means[0]:.4f} before training and never above it"
-        warnings.warn(f"{said}. {remedy}", ChoiceWarning, stacklevel=user_stacklevel())
+        problem = f"held-out clicks gained nothing: nDCG@10 was {means[0]:.4f} before training and never above it"
+        warnings.warn(f"{problem}. {remedy}", ChoiceWarning, stacklevel=user_stacklevel())
 
 
 def _learner(

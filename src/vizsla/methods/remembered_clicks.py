@@ -156,8 +156,8 @@ class ClickMemory(Retriever):
             return Explanation(0.0, "no clicks for this query")
         own = self.log.units[row][self.log.items[row] == item].sum() / WEIGHT_UNITS
         total = self.log.units[row].sum() / WEIGHT_UNITS
-        said = f"clicks for this query: {own:.4g} of {total:.4g}, against a prior of {self.prior:g}"
-        return Explanation(self._score_one(queries, item), said)
+        reason = f"clicks for this query: {own:.4g} of {total:.4g}, against a prior of {self.prior:g}"
+        return Explanation(self._score_one(queries, item), reason)
 
     def _row(self, text: str) -> slice | None:
         """Return where the clicks of a query are; None where it has none."""

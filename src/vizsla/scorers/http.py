@@ -114,8 +114,8 @@ class HttpReranker(TextScorer):
                 raise partly.cause from None
             known = list(chain.from_iterable(partly.answered))
             sent = sum(len(some) for _, some in requests[: partly.begun])
-            said, wait = f"{partly.cause} Retrying does that.", partly.cause.wait_s
-            raise ScorerError(said, wait_s=wait, answered=known, sent=sent) from None
+            message, wait = f"{partly.cause} Retrying does that.", partly.cause.wait_s
+            raise ScorerError(message, wait_s=wait, answered=known, sent=sent) from None
         return np.array(list(chain.from_iterable(answers)), np.float32)
 
     def _requests(self, queries: list[str], texts: list[str]) -> Iterator[tuple[str, list[str]]]:

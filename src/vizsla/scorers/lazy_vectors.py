@@ -282,13 +282,13 @@ class LateParametric(TextScorer):
         return scored
 
     def _explain(self, queries: Queries, item: int, filter: Filter | None) -> Explanation:
-        said, words = super()._explain(queries, item, filter), getattr(self.encoder, "words", None)
+        explained, words = super()._explain(queries, item, filter), getattr(self.encoder, "words", None)
         if not isinstance(words, BagOfWords):
-            return said
+            return explained
         given = SparseRows.of(self._vectors(self._item_texts(np.array([item], np.int32))))
         asked = SparseRows.of(queries.encoded(self.encoder))
         parts = token_shares(words, queries.texts[0], asked, given)
-        return Explanation(said.score, "learned tokens, query × item, encoded when first found", parts)
+        return Explanation(explained.score, "learned tokens, query × item, encoded when first found", parts)
 
     def _vectors(self, texts: list[str]) -> Rows:
         """Return the texts' vectors; those that are not stored are made, and stored."""

@@ -177,7 +177,7 @@ class FunctionScorer(TextScorer):
     Parameters
     ----------
     function : callable
-        Returns as many numbers as it gets item texts, higher is better. What it takes is said by `takes`.
+        Returns as many numbers as it gets item texts, higher is better. `takes` says what it gets.
     texts : mapping, Dataset, Retriever or Engine
         Item texts by id, or what keeps them.
     takes : {"query", "pairs", "batch"}

@@ -216,8 +216,8 @@ class Budget(WrappedScorer):
 
     def __repr__(self) -> str:
         limits = {"calls": self.calls, "per_query": self.per_query}
-        said = ", ".join(f"{name}={limit:,}" for name, limit in limits.items() if limit is not None)
-        return f"Budget({self._given}, {said}, {self.spent:,} spent)"
+        listed = ", ".join(f"{name}={limit:,}" for name, limit in limits.items() if limit is not None)
+        return f"Budget({self._given}, {listed}, {self.spent:,} spent)"
 
 
 class _Metered(WrappedScorer):

@@ -59,7 +59,7 @@ def test_the_whole_head_compares_items_by_their_strongest_tokens():
         initialized_model(base, ready.training_data, model_folder(), settings), ready.training_data, settings
     )
     assert training._scored(np.array([5])).tolist() == ready.training_data.held.tolist()
-    said, kept = training._said(np.array([0, 3]), ready.training_data.held)
+    said, kept = training._outputs(np.array([0, 3]), ready.training_data.held)
     values = said.detach().numpy()
     for row in range(2):
         assert kept[row].sum() == 7 and values[row][kept[row] > 0].min() >= values[row][kept[row] == 0].max()

@@ -70,10 +70,10 @@ class BasisChoice:
     @property
     def summary(self) -> str:
         """What was chosen and how much it finds, in a sentence."""
-        said = f"basis {self.basis}, rank {self.rank}, ridge {self.ridge:g}"
+        described = f"basis {self.basis}, rank {self.rank}, ridge {self.ridge:g}"
         values = [trial["all"] for choice in self.choices.values() for trial in choice.trials]
         found = f"recall {self.recall:.3f} of the best items of left-out anchor queries"
-        return f"{said}: {found}; the best of {len(values)} trials ({min(values):.3f} to {max(values):.3f})."
+        return f"{described}: {found}; the best of {len(values)} trials ({min(values):.3f} to {max(values):.3f})."
 
     def to_dict(self) -> dict[str, Any]:
         """Return the choice, and all that was tried."""

@@ -257,9 +257,9 @@ def _gains(
 def _equal_sum(names: list[str], given: list[Part], dataset: Dataset, problem: str, *, depth: int) -> LearnedFusion:
     """Return the sum of normalized parts with equal weights, and say that nothing could be chosen."""
     summed = f"the sum of {len(names)} parts by {EQUAL_WEIGHTS_METHOD} with equal weights"
-    said = f"{problem} This is {summed}: weigh them yourself, or add clicks."
-    warnings.warn(said, ChoiceWarning, stacklevel=user_stacklevel())
+    message = f"{problem} This is {summed}: weigh them yourself, or add clicks."
+    warnings.warn(message, ChoiceWarning, stacklevel=user_stacklevel())
     trial = FusionTrial(EQUAL_WEIGHTS_METHOD, (1 / len(given),) * len(given))
     tried = _named(trial) | dict.fromkeys(("all", *QUERY_KINDS), 0.0)
     joined = trial.composed([built_part(part, dataset) for part in given], [{}] * len(given), depth=depth)
-    return LearnedFusion(names, Choice(MEASURE, 0, 0, [tried], 0), [], said, {}, joined)
+    return LearnedFusion(names, Choice(MEASURE, 0, 0, [tried], 0), [], message, {}, joined)

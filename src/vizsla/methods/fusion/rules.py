@@ -315,24 +315,26 @@ def describe_rules(
     """
     best, judge = selected.best, selected.significance.judge
     values = measured[best]
-    said = [f"{_named(names, trials[best])}: {_quality(judge, values, mix)}."]
+    sentences = [f"{_named(names, trials[best])}: {_quality(judge, values, mix)}."]
     sums = [at for at, trial in enumerate(trials) if len(trial.used) > 1]
     if best in sums:
         part = f"{_named(names, trials[selected.part])}, on queries that it was not chosen by"
-        said.append(f"That is {_gain(judge.gain(selected.honest, measured[selected.part]))} over {part}.")
+        sentences.append(f"That is {_gain(judge.gain(selected.honest, measured[selected.part]))} over {part}.")
     elif sums:
         rival = max(sums, key=lambda at: judge.quality(measured[at]))
         more = _gain(judge.gain(measured[rival], values))
         cost = "not surely more, or at the cost of a kind of query"
         if unheard := not_held_out(judge):
             cost = f"but no {' or '.join(unheard)} queries could be held out to test it by, and many are expected"
-        said.append(f"The best sum, {_named(names, trials[rival])}, has {more}: {cost}.")
+        sentences.append(f"The best sum, {_named(names, trials[rival])}, has {more}: {cost}.")
     if selected.level != best:
         gain = judge.gain(measured[selected.level], values)
-        said.append(f"Without the lift, {_named(names, trials[selected.level])} would stand, with {_gain(gain)}.")
+        sentences.append(f"Without the lift, {_named(names, trials[selected.level])} would stand, with {_gain(gain)}.")
     for kind, gain in selected.significance.losses(values).items():
-        said.append(f"On {kind} queries it has {_gain(gain)} against the part that is best there.")
-    return " ".join(said if len(values) >= MIN_QUERIES else [*said, f"Below {MIN_QUERIES} queries nothing is sure."])
+        sentences.append(f"On {kind} queries it has {_gain(gain)} against the part that is best there.")
+    if len(values) < MIN_QUERIES:
+        sentences.append(f"Below {MIN_QUERIES} queries nothing is sure.")
+    return " ".join(sentences)
 
 
 def _quality(judge: Judge, values: Float64Array, mix: Mix) -> str:
@@ -341,8 +343,8 @@ def _quality(judge: Judge, values: Float64Array, mix: Mix) -> str:
         f"{judge.quality(values, kind):.3f} {kind}" if count else f"none {kind}" for kind, count in held.items()
     )
     expected = ", ".join(f"{100 * share:.0f} % {kind}" for kind, share in mix.shares.items() if share)
-    said = f"{MEASURE} {judge.quality(values):.3f} on {len(values):,} held-out queries"
-    return f"{said} ({kinds}; expected are {expected})"
+    text = f"{MEASURE} {judge.quality(values):.3f} on {len(values):,} held-out queries"
+    return f"{text} ({kinds}; expected are {expected})"
 
 
 def _named(names: Sequence[str], trial: FusionTrial) -> str:

@@ -82,11 +82,12 @@ class Jpq(Dense):
         return self._kept(type(self)(**{**same, "choice": self.choice, **changes}))
 
     def _explain(self, queries: Queries, item: int, filter: Filter | None) -> Explanation:
-        said = super()._explain(queries, item, filter)
+        explained = super()._explain(queries, item, filter)
         codes = self.index.stored_codes.take(np.array([item]))
         row = np.asarray(self._rows(queries), np.float64)[0]
         before = float(row @ self.index.coder.decoded(codes)[0].astype(np.float64))
-        return Explanation(said.score, f"{said.reason}; {before:.4f} with the centroids before training", said.parts)
+        reason = f"{explained.reason}; {before:.4f} with the centroids before training"
+        return Explanation(explained.score, reason, explained.parts)
 
     @property
     def _own_report(self) -> Choice | None:

@@ -137,8 +137,8 @@ class SidrTraining(Training):
         rows = training_data.asked.take(some.numbers)
         tokens = self._scored(np.append(training_data.item_tokens[passages].indices, rows.columns))
         values, vectors, kept = self._vectors(some, tokens)
-        said, strongest = self._said(passages, tokens)
-        learned = self.model.item_scale * said
+        outputs, strongest = self._outputs(passages, tokens)
+        learned = self.model.item_scale * outputs
         whole = self._begun(passages, tokens) + strongest * learned.detach().numpy()
         excluded = self._excluded(some, passages)
         loss, by_query, by_passage = parametric(VectorSide(vectors, whole, excluded))
@@ -146,8 +146,8 @@ class SidrTraining(Training):
         if not self.settings.semi_parametric:
             return loss, moves
         plain = (columns(rows.to_scipy(), tokens).toarray() > 0).astype(np.float32)
-        more, _, by_said = parametric(VectorSide(plain, strongest * said.detach().numpy(), excluded))
-        return loss + more / 2, [*moves, (said, strongest * by_said / 2)]
+        more, _, by_outputs = parametric(VectorSide(plain, strongest * outputs.detach().numpy(), excluded))
+        return loss + more / 2, [*moves, (outputs, strongest * by_outputs / 2)]
 
     def _scored(self, held_by_texts: NDArray[Any]) -> Int64Array:
         """Return the tokens that learned items are scored by."""
@@ -155,15 +155,15 @@ class SidrTraining(Training):
             return self.training_data.held
         return np.intersect1d(held_by_texts, self.training_data.held)
 
-    def _said(self, passages: Int64Array, tokens: Int64Array) -> tuple[Any, Float32Array]:
+    def _outputs(self, passages: Int64Array, tokens: Int64Array) -> tuple[Any, Float32Array]:
         """Return what the transformer says of items, and which of it they keep; of a part of the tokens, all."""
         encoding = self.model.encode([self.training_data.items[number] for number in passages.tolist()])
-        said = self.model.values(encoding, tokens)
-        kept = np.ones(said.shape, np.float32)
+        outputs = self.model.values(encoding, tokens)
+        kept = np.ones(outputs.shape, np.float32)
         if self.settings.whole_head and self.settings.tokens < len(tokens):
-            order = np.argpartition(-said.detach().numpy(), self.settings.tokens, axis=1)
+            order = np.argpartition(-outputs.detach().numpy(), self.settings.tokens, axis=1)
             np.put_along_axis(kept, order[:, self.settings.tokens :], 0, axis=1)
-        return said, kept
+        return outputs, kept
 
     def _vectors(self, asked: SidrQueries, tokens: Int64Array) -> tuple[Any, Float32Array, Float32Array]:
         """Return the queries' values of some tokens, their whole vectors, and which values are kept."""

@@ -22,12 +22,12 @@ from vizsla.methods.tokens.tuning import chosen_epochs
 
 def warn_of(choice: Choice) -> None:
     """Warn where learning does not help queries whose items have no other clicks, or where that is unknown."""
-    if (said := describe_choice(choice)) is not None:
-        warnings.warn(said, ChoiceWarning, stacklevel=user_stacklevel())
+    if (message := describe_choice(choice)) is not None:
+        warnings.warn(message, ChoiceWarning, stacklevel=user_stacklevel())
 
 
 def describe_choice(choice: Choice) -> str | None:
-    """Return what is to be said of a choice of epochs; None where cold queries surely had their say and gained.
+    """Return a warning about a choice of epochs; None if enough cold queries took part and gained.
 
     Examples
     --------
