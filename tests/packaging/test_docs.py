@@ -16,7 +16,8 @@ import vizsla
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 FOLDERS = ["tutorials", "how-to", "concepts"]
-PAGES = [*sorted(page for folder in FOLDERS for page in (DOCS / folder).glob("*.md")), ROOT / "CONTRIBUTING.md"]
+LESSONS = sorted(page for folder in FOLDERS for page in (DOCS / folder).glob("*.md"))
+PAGES = [*LESSONS, DOCS / "index.md", ROOT / "CONTRIBUTING.md"]
 FREE = {"reference", "decisions", "methods"}  # generated, or with rules of their own
 TOP = [ROOT / name for name in ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md")]
 READ = [*TOP, DOCS / "index.md", *sorted(DOCS.glob("*/*.md"))]
@@ -119,6 +120,12 @@ def anchors(page: Path) -> set[str]:
     """Return the ids that a page's headings get."""
     headings = re.findall(r"^#+ (.*)", page.read_text(encoding="utf-8"), re.M)
     return {re.sub(r"[^\w -]", "", heading.lower()).strip().replace(" ", "-") for heading in headings}
+
+
+def test_the_navigation_of_the_site_lists_every_page():
+    listed = set(re.findall(r"[\w./-]+\.md", (ROOT / "mkdocs.yml").read_text(encoding="utf-8")))
+    pages = {page.relative_to(DOCS).as_posix() for page in DOCS.rglob("*.md")}
+    assert listed == pages | {"reference/cli.md"}  # which the parsers make
 
 
 def test_the_reference_lists_the_public_names():
