@@ -1,6 +1,6 @@
 """Draw the picture of the README: recall against bytes per item, from the figures that `benchmarks.jpq` printed.
 
-Run `python -m benchmarks.readme_plot` to write docs/images/quality-bytes.svg again.
+Run `python -m benchmarks.bytes_plot` to write docs/images/quality-bytes.svg again.
 """
 
 from __future__ import annotations
