@@ -1,4 +1,4 @@
-"""Draw the picture of the README: recall against bytes per item, from the figures that `benchmarks.jpq` printed.
+"""Draw the picture of docs/methods/pq.md: recall against bytes per item, from the figures that `benchmarks.jpq` printed.
 
 Run `python -m benchmarks.bytes_plot` to write docs/images/quality-bytes.svg again.
 """
