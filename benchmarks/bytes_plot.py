@@ -1,4 +1,4 @@
-"""Draw the picture of docs/methods/pq.md: recall against bytes per item, from the figures that `benchmarks.jpq` printed.
+"""Draw the picture of docs/methods/pq.md: recall against bytes per item, as printed by `benchmarks.jpq`.
 
 Run `python -m benchmarks.bytes_plot` to write docs/images/quality-bytes.svg again.
 """

@@ -193,7 +193,7 @@ def test_how_an_artifact_is_saved_arrives(verb, files, tmp_path, monkeypatch):
 )
 def test_options_of_dense_indexes_arrive(option, wanted, files, tmp_path, monkeypatch):
     recorder = Recorder(monkeypatch)
-    recorder.at("index_dense:Dense.build")
+    recorder.at("index_dense:dense")
     argv = ["index", "dense", files / "items.jsonl", "--dim", "2", "-o", tmp_path / "new", *option.split()]
     found = recorder.given(argv)
     assert {name: found[name] for name in wanted} == wanted

@@ -28,8 +28,8 @@ from vizsla.indexes.tokens import TokenIndex
 from vizsla.io.atomic import writing
 from vizsla.methods.bm25 import bm25
 from vizsla.methods.bm25_statistics import Statistics
-from vizsla.methods.dense import Dense
-from vizsla.methods.tfidf import Tfidf
+from vizsla.methods.dense import Dense, dense
+from vizsla.methods.tfidf import Tfidf, tfidf
 from vizsla.methods.tokens.model import TokenRetriever
 from vizsla.text.bag_of_words import length_norms
 
@@ -105,11 +105,11 @@ class ShardModel(NamedTuple):
         """Return the retriever over these items; nothing is learned."""
         ids, texts = Strings.unique(list(items)), list(items.values())
         if self.kind is Tfidf:
-            return Tfidf.build(items, encoder=self.encoder, **self.index)
+            return tfidf(items, encoder=self.encoder, **self.index)
         if self.kind is Dense and isinstance(self.index, PqIndex):
             return Dense(ids, self.encoder, self.index.with_items(encode_items(self.encoder, texts)))
         if self.kind is Dense:
-            return Dense.build(items, self.encoder, **self.index)
+            return dense(items, self.encoder, **self.index)
         rows = self.encoder.words.items(texts)
         counts = np.bincount(rows.columns, minlength=self.encoder.dim).astype(np.int64)
         lengths, b = np.diff(rows.offsets).astype(np.int32), self.index["b"]
