@@ -70,7 +70,7 @@ class BiEncoderSettings:
     negatives : int
         Hard negatives for each query of a step; 0 leaves those of the batch alone.
     mining : {"retriever", "mined", "live"}
-        Who finds them: the retriever, once; the model, at every refresh; or the queries' vectors of the step among the
+        What finds them: the retriever, once; the model, at every refresh; or the queries' vectors of the step among the
         items' of the last refresh.
     depth : int
         Hard negatives are drawn from so many best items.
