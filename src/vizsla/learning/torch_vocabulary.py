@@ -120,6 +120,8 @@ class VocabularyModel:
         How many of the lowest layers stay as they are, with the embeddings of words.
     item_scale : float
         Where the scale of items' values begins; it learns in steps of its own size.
+    learns_scales : bool
+        Whether the scales of queries' and items' values learn.
     """
 
     def __init__(
@@ -130,6 +132,7 @@ class VocabularyModel:
         dropout: float = 0.0,
         frozen_layers: int = 0,
         item_scale: float = 1.0,
+        learns_scales: bool = True,
     ):
         self._torch: Any = import_extra("torch", "Training SiDR", "neural")
         self._torch.manual_seed(seed)
@@ -140,6 +143,7 @@ class VocabularyModel:
         parameter = self._torch.nn.Parameter
         self.weight, self.bias = parameter(head.weight), parameter(head.bias)
         self.query_scale = parameter(self._torch.ones(()))
+        self.learns_scales = learns_scales
         self._first_item_scale, self._item_factor = item_scale, parameter(self._torch.ones(()))
         self._freeze(frozen_layers)
 
@@ -161,7 +165,8 @@ class VocabularyModel:
     def groups(self) -> list[tuple[str, list[Any]]]:
         """Return what learns: the transformer, the head's weights, and its few other numbers."""
         body = [each for each in self.body.parameters() if each.requires_grad]
-        return [("body", body), ("head", [self.weight]), ("rest", [self.bias, self.query_scale, self._item_factor])]
+        scales = [self.query_scale, self._item_factor] if self.learns_scales else []
+        return [("body", body), ("head", [self.weight]), ("rest", [self.bias, *scales])]
 
     def parameters(self) -> list[Any]:
         """Return all that learns."""

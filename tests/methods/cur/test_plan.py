@@ -4,11 +4,17 @@ from __future__ import annotations
 
 from itertools import islice, pairwise
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vizsla.methods.cur.plan import Plan
+from tests.methods.cur.scorers import ANCHORS, ITEMS, QUERIES, full
+from vizsla.methods.cur import adacur, score_anchors
+from vizsla.methods.cur.estimates import CurEstimates
+from vizsla.methods.cur.factors import Factors
+from vizsla.methods.cur.plan import Plan, spend
+from vizsla.methods.tfidf import tfidf
 
 
 @given(st.integers(1, 60), st.integers(1, 90), st.data())
@@ -27,3 +33,44 @@ def test_rounds_are_equal_shares_of_what_the_first_leaves(budget, rounds, data):
 def test_rounds_without_end_cost_nothing_before_they_are_reached(budget):
     plan = Plan(budget, rounds=2**62)
     assert list(islice(plan.sizes(), 3)) == [1, 1, 1] and plan.largest_size() == 1
+
+
+def ledgers(stop):
+    exact = full(QUERIES)
+    return spend(
+        CurEstimates(Factors.of(full(ANCHORS)), len(QUERIES), ridge=0.1), np.ones(exact.shape, np.bool_),
+        [np.arange(5)] * len(QUERIES), Plan(40, 8, stop=stop, stop_depth=3),
+        lambda chosen: [exact[row, items] for row, items in enumerate(chosen)],
+        [np.random.default_rng(row) for row in range(len(QUERIES))],
+    )  # fmt: skip
+
+
+def is_over(ledger, rounds, stop):
+    """The third best score so far against the best estimate left, by the error of the estimates so far."""
+    scores, before = (np.concatenate(each[:rounds]) for each in (ledger.scores, ledger.before))
+    known = np.isfinite(before)
+    if not known.any():
+        return False
+    error = float(np.sqrt(((scores - before)[known].astype(np.float64) ** 2).mean()))
+    return np.sort(scores)[-3] - ledger.before[rounds].max() > stop * error
+
+
+@pytest.mark.parametrize("stop", [0.0, 0.5, 1.0, 2.0, 1e5])
+def test_a_query_ends_at_the_first_round_that_finds_its_best_settled(stop):
+    lengths = []
+    for ended, whole in zip(ledgers(stop), ledgers(None), strict=True):
+        wanted = next((rounds for rounds in range(1, 8) if is_over(whole, rounds, stop)), 8)
+        assert ended.all_items().tolist() == np.concatenate(whole.items[:wanted]).tolist()
+        lengths.append(wanted)
+    assert (max(lengths) == 8) == (stop == 1e5) or min(lengths) > 1
+
+
+def test_stopping_saves_calls_and_is_stored(tmp_path):
+    words = tfidf(ITEMS)
+    search = adacur(words, score_anchors(words, ANCHORS), budget=40, rounds=8, stop=0.5)
+    search.save(tmp_path / "search")
+    opened = type(search).load(tmp_path / "search")
+    assert opened.plan == search.plan and opened.plan.stop == 0.5
+    calls = [made(QUERIES, k=10).stats.model_calls for made in (search, search.with_budget(50))]
+    assert calls[0] < 40 * len(QUERIES) and calls[1] < 50 * len(QUERIES), calls
+    assert search("a b c", k=10).ids == search(QUERIES, k=10).ids[:1], "alone as in company"

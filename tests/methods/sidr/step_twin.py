@@ -24,11 +24,11 @@ class StepTwin:
         parameter, words = torch.nn.Parameter, self.body.get_input_embeddings().weight.detach().clone()
         self.weight, self.bias = parameter(words), parameter(torch.zeros(len(words)))
         self.query_scale, self.item_factor = parameter(torch.ones(())), parameter(torch.ones(()))
-        self.item_scale = item_scale
+        self.item_scale, scales = item_scale, [self.query_scale, self.item_factor]
         groups = [
             {"params": list(self.body.parameters()), "lr": settings.rate},
             {"params": [self.weight], "lr": settings.head_rate},
-            {"params": [self.bias, self.query_scale, self.item_factor], "lr": settings.bias_rate},
+            {"params": [self.bias, *([] if settings.paper else scales)], "lr": settings.bias_rate},
         ]
         self.parameters = [each for group in groups for each in group["params"]]
         self.rates = [group["lr"] for group in groups]
@@ -61,7 +61,7 @@ class StepTwin:
     def loss(self, pairs):
         """The loss of some clicks, (query, item) each."""
         torch, case, settings = self.torch, self.case, self.settings
-        held = np.flatnonzero(case["bags"].any(axis=0))
+        held = np.arange(case["bags"].shape[1]) if settings.paper else np.flatnonzero(case["bags"].any(axis=0))
         bags, norms = torch.tensor(case["bags"]), torch.tensor(case["norms"])
         vectors = []
         for query, _ in pairs:
@@ -76,6 +76,11 @@ class StepTwin:
         if settings.semi_parametric:
             own = [item for _, item in pairs]
             passages = own + sorted({item for row in found for item in row} - set(own))
+            if settings.paper:
+                wrong = [
+                    [i for i in row if i not in case["right"][q]] for (q, _), row in zip(pairs, found, strict=True)
+                ]
+                passages = own + [item for row in wrong for item in row]
             scores = torch.stack(vectors) @ (bags[passages] * norms[passages][:, None]).T
             right = np.array([[item in case["right"][query] for item in passages] for query, _ in pairs])
             plain = self.cross_entropy(scores, right)

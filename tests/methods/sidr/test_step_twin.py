@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -11,6 +13,7 @@ from vizsla import dense
 from vizsla.base.queries import Queries
 from vizsla.core.sparse import SparseRows
 from vizsla.encoders import FunctionEncoder
+from vizsla.errors import InputError
 from vizsla.learning.distillation import Teacher
 from vizsla.learning.torch_vocabulary import VocabularyModel
 from vizsla.methods.sidr.settings import SidrSettings
@@ -119,6 +122,33 @@ def test_two_steps_are_the_twins(changes, answers, taught):
         loss = training.step(np.array(clicks))
         assert loss == pytest.approx(twin.step([pairs[click] for click in clicks], factor=factor), rel=1e-4)
         same_weights(training, twin)
+
+
+def test_two_steps_of_the_papers_preset_are_the_twins():
+    training_data, case = problem([["tree", "market"], [], ["old town"], ["plum"]])
+    whole = {"paper": True, "item_tokens": False, "whole_head": True, "vectors": 4}
+    settings = SidrSettings.of({**SETTINGS, **whole})
+    index = training_data.index.with_norms(np.ones(len(ITEMS), np.float32))
+    training_data = replace(training_data, index=index, whole_vocabulary=True, tables=SparseRows.of(0 * case["tables"]))
+    case |= {"norms": np.ones(len(ITEMS), np.float32), "tables": 0 * case["tables"]}
+    training = SidrTraining(VocabularyModel(model_folder(), learns_scales=False), training_data, settings)
+    twin = StepTwin(torch, model_folder(), case, settings, item_scale=1.0)
+    queries, items = (side.tolist() for side in training_data.pairs)
+    pairs = list(zip(queries, items, strict=True))
+    for number, factor in enumerate([1 / 3, 2 / 3]):
+        clicks = [[0, 1, 3, 8], [6, 5, 2, 7]][number]
+        loss = training.step(np.array(clicks))
+        assert loss == pytest.approx(twin.step([pairs[click] for click in clicks], factor=factor), rel=1e-4)
+        same_weights(training, twin)
+    assert float(training.model.query_scale) == float(training.model.item_scale) == 1.0
+
+
+def test_the_papers_preset_has_its_numbers_and_refuses_what_is_not_its():
+    paper = SidrSettings.of({"paper": True, "epochs": 40})
+    assert (paper.epochs, paper.batch, paper.vectors, paper.negatives, paper.rate) == (40, 128, 128, 1, 2e-5)
+    assert (paper.tokens, paper.retrieved, paper.max_tokens, paper.table_epochs) == (768, 20, 256, 0)
+    with pytest.raises(InputError, match="`paper` must go with"):
+        SidrSettings.of({"paper": True, "vectors": 16})
 
 
 def test_rates_fall_after_they_rose():

@@ -335,3 +335,16 @@ def test_without_its_loss_beta_search_judges_no_epoch():
     options = {**FAST, "semi_parametric": False, "item_tokens": False}
     train_sidr(tiny_base(), dataset(), model_folder(), watch=watched.append, **options)
     assert watched[-1].step == watched[-1].steps and not watched[-1].held_out
+
+
+def test_the_papers_preset_trains_and_searches_the_whole_vocabulary(tmp_path):
+    base = tiny_base().with_b(0.0)
+    small = {"epochs": 1, "batch": 8, "vectors": 8, "max_tokens": 12, "tokens": 20, "retrieved": 5}
+    found = train_sidr(base, dataset(), model_folder(), paper=True, **small)
+    assert found.encoder.tokens.tolist() == list(range(base.index.dim)) and found.encoder.item_scale == 1.0
+    assert np.array_equal(found.index.norms, np.ones(len(base.items), np.float32))
+    query = found.encoder.queries(["fig auto"]).toarray()[0]
+    bags = found.index.item_rows().toarray() > 0
+    assert np.allclose(found.exact("fig auto", k=3).scores[0], np.sort(bags @ query)[::-1][:3], rtol=1e-5)
+    found.save(tmp_path / "sidr")
+    assert load(tmp_path / "sidr")("fig auto", k=3).ids == found("fig auto", k=3).ids

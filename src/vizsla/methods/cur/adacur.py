@@ -161,6 +161,7 @@ def adacur(
     first: Retriever | None = None,
     how: str = "topk",
     epsilon: float = 0.0,
+    stop: float | None = None,
     ridge: float = DEFAULT_RIDGE,
     pool: Retriever | None = None,
     pool_size: int = 10_000,
@@ -188,6 +189,9 @@ def adacur(
         How items are sampled by their estimates.
     epsilon : float
         Share of each later round that is drawn at random.
+    stop : float, optional
+        End a query early when its 10th best score is above the best estimate that is left by so many times the error of
+        its estimates so far. Smaller values save more calls, and lose more; 1 to 3 is usual.
     ridge : float
         Share of the anchors' scores that is taken for noise. With 0 the combination is the pseudo-inverse's, as in the
         paper; it then fits noise where a query has about as many scored items as there are anchor queries.
@@ -214,7 +218,7 @@ def adacur(
     """
     if paper:
         ridge, rounds = _paper_ridge(anchors, ridge), PAPER_ROUNDS if rounds == DEFAULT_ROUNDS else rounds
-    plan = Plan(budget, rounds, how, epsilon)
+    plan = Plan(budget, rounds, how, epsilon, stop=stop)
     return Adacur(scorer, anchors, plan, first=first, ridge=ridge, pool=pool, pool_size=pool_size, seed=seed)
 
 

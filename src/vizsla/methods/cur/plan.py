@@ -78,6 +78,9 @@ Score = Callable[[list[Int64Array]], list[Float32Array]]
 """Scores a number of items per query, all in one call."""
 
 
+MAX_STOP = 1e6
+
+
 @dataclass(frozen=True)
 class Plan:
     """How calls are spent.
@@ -94,6 +97,11 @@ class Plan:
         Share of every later round that is drawn at random.
     first : int, optional
         Calls of the first round; by default all rounds are alike.
+    stop : float, optional
+        End a query's rounds when its exact score of rank `stop_depth` is above the best estimate that is left by so
+        many times the error of its estimates so far.
+    stop_depth : int
+        How many of a query's best items are to be settled before it ends.
 
     Examples
     --------
@@ -106,12 +114,17 @@ class Plan:
     how: str = "topk"
     epsilon: float = 0.0
     first: int | None = None
+    stop: float | None = None
+    stop_depth: int = 10
 
     def __post_init__(self) -> None:
         check_positive("budget", self.budget)
         check_positive("rounds", self.rounds)
         check_choice("how", self.how, SAMPLING_STRATEGIES)
         check_range("epsilon", self.epsilon, 0, 1)
+        check_positive("stop_depth", self.stop_depth)
+        if self.stop is not None:
+            check_range("stop", self.stop, 0, MAX_STOP)
         if self.first is not None and not 0 < self.first <= self.budget:
             raise InputError(f"`first` calls must be between 1 and the budget ({self.budget}). Got {self.first}.")
 
@@ -160,6 +173,26 @@ class Ledger:
         """Return the exact scores in the same order."""
         return np.concatenate([np.zeros(0, np.float32), *self.scores])
 
+    def is_settled(self, best_left: float, plan: Plan) -> bool:
+        """Say whether no item that is left is likely to belong to the best, by how wrong estimates were so far.
+
+        The error is the root mean square of exact scores minus what was estimated of them before, over all rounds.
+
+        Examples
+        --------
+        >>> ledger = Ledger()
+        >>> ledger.enter(np.array([3, 1]), np.float32([5.0, 4.0]), np.float32([4.9, 4.1]))
+        >>> plan = Plan(stop=2.0, stop_depth=2)
+        >>> ledger.is_settled(3.7, plan), ledger.is_settled(3.9, plan)
+        (True, False)
+        """
+        scores, before = self.all_scores(), np.concatenate([np.zeros(0, np.float32), *self.before])
+        gaps = (scores - before)[np.isfinite(scores) & np.isfinite(before)].astype(np.float64)
+        if plan.stop is None or len(scores) < plan.stop_depth or not len(gaps):
+            return False
+        least = np.partition(scores, len(scores) - plan.stop_depth)[len(scores) - plan.stop_depth]
+        return bool(least - best_left > plan.stop * np.sqrt(np.mean(np.square(gaps))))
+
 
 def spend(
     estimates: Estimates,
@@ -194,6 +227,11 @@ def spend(
             chosen = _first_round(estimates, allowed, firsts, size, randoms)
         else:
             chosen = _next_round(estimates, allowed, widths, size, plan, randoms)
+            if plan.stop is not None:
+                chosen = [
+                    _unless_settled(one, ledger, free, plan)
+                    for one, ledger, free in zip(chosen, ledgers, allowed, strict=True)
+                ]
         if not any(len(items) for items, _ in chosen):
             break
         bought = [items for items, _ in chosen]
@@ -203,6 +241,17 @@ def spend(
             ledgers[row].enter(items, exact, before)
         estimates.learn(bought, scores)
     return ledgers
+
+
+def _unless_settled(
+    chosen: tuple[Int64Array, Float32Array], ledger: Ledger, free: NDArray[np.bool_], plan: Plan
+) -> tuple[Int64Array, Float32Array]:
+    """Return a query's items of a round; or none, and nothing is free any more, where its best are settled."""
+    items, believed = chosen
+    if not len(items) or not ledger.is_settled(float(believed.max()), plan):
+        return chosen
+    free[:] = False
+    return items[:0], believed[:0]
 
 
 def _next_round(
@@ -312,11 +361,14 @@ def write_plan(writer: ArtifactWriter, plan: Plan, pool_size: int, seed: int) ->
     """Record how calls are spent."""
     writer.parameters(budget=plan.budget, rounds=plan.rounds, how=plan.how, epsilon=plan.epsilon)
     writer.parameters(first_calls=plan.first, pool_size=pool_size, seed=seed)
+    if plan.stop is not None:
+        writer.parameters(stop=plan.stop, stop_depth=plan.stop_depth)
 
 
 def read_plan(reader: ArtifactReader) -> tuple[Plan, int, int]:
     """Return the plan, the pool's size and the seed."""
     names = {"budget": int, "rounds": int, "how": str, "epsilon": float}
     given = {name: reader.parameter(name, kind) for name, kind in names.items()}
-    plan = Plan(**given, first=reader.parameter("first_calls", (int, type(None))))
+    ends = {"stop": reader.optional("stop", float, None), "stop_depth": reader.optional("stop_depth", int, 10)}
+    plan = Plan(**given, first=reader.parameter("first_calls", (int, type(None))), **ends)
     return plan, reader.parameter("pool_size", int), reader.parameter("seed", int)

@@ -179,6 +179,7 @@ def residual_cur(
     storage: str = "float32",
     how: str = "topk",
     epsilon: float = 0.0,
+    stop: float | None = None,
     pool: Retriever | None = None,
     pool_size: int = 10_000,
     seed: int = 0,
@@ -211,7 +212,7 @@ def residual_cur(
         leading dimensions of what TF-IDF, BM25 or SiDR give their terms.
     storage : {"float32", "float16", "int8"}
         How factors are kept.
-    how, epsilon, pool, pool_size, seed
+    how, epsilon, stop, pool, pool_size, seed
         As for `adacur`.
     threads : int
         For the retrievers' scores of the anchor queries, and for what BLAS multiplies to fit them.
@@ -228,7 +229,7 @@ def residual_cur(
     [['c']]
     """
     retrievers = [priors] if isinstance(priors, Retriever) else list(priors)
-    plan = Plan(budget, rounds, how, epsilon)
+    plan = Plan(budget, rounds, how, epsilon, stop=stop)
     if rank is not None:
         check_positive("rank", rank)
     if ridge is not None:

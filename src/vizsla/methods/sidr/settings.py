@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from vizsla.core.validation import COUNT, COUNT_FROM_0, COUNT_OR_NONE, FROM_0, SHARE, NumberRange, check_numbers
+from vizsla.errors import InputError
 
 SETTING_RANGES = {
     **dict.fromkeys(("epochs", "batch", "vectors", "negatives", "tokens", "served_epochs"), COUNT),
@@ -79,6 +82,9 @@ class SidrSettings:
         Maximum number of tokens per text.
     seed : int
         Seed of all random numbers.
+    paper : bool
+        Compute as the paper does: items have no norm and values no scale that learns, a text keeps its best tokens of
+        the whole vocabulary, and all three losses see the same passages, the drawn negatives included.
 
     Examples
     --------
@@ -111,6 +117,31 @@ class SidrSettings:
     teacher_share: float = 1.0
     max_tokens: int = 128
     seed: int = 0
+    paper: bool = False
+
+    @classmethod
+    def of(cls, settings: Mapping[str, Any]) -> SidrSettings:
+        """Return settings by name; with `paper`, what is not given is as in the paper.
+
+        Examples
+        --------
+        >>> SidrSettings.of({"paper": True, "epochs": 40}).batch
+        128
+        """
+        return cls(**((PAPER if settings.get("paper") else {}) | dict(settings)))
 
     def __post_init__(self) -> None:
         check_numbers(self, SETTING_RANGES)
+        if self.paper and (self.item_tokens or not self.whole_head or self.vectors < self.batch):
+            raise InputError(
+                "`paper` must go with `item_tokens=False`, `whole_head=True` and `vectors` of at least `batch`. Got "
+                f"{self.item_tokens}, {self.whole_head} and {self.vectors} for {self.batch}: leave them out."
+            )
+
+
+PAPER: dict[str, Any] = {
+    "epochs": 80, "batch": 128, "vectors": 128, "negatives": 1, "item_tokens": False, "whole_head": True, "tokens": 768,
+    "retrieved": 20, "rate": 2e-5, "head_rate": 2e-5, "bias_rate": 2e-5, "table_epochs": 0, "center_bias": False,
+    "max_tokens": 256,
+}  # fmt: skip
+"""Section 4.1 of the paper: 80 epochs (40 for TriviaQA), batches of 128, rate 2e-5, 768 tokens kept, m = 20."""

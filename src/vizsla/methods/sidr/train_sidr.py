@@ -52,7 +52,7 @@ def initialized_model(
     """Return the model that learns; a head that the checkpoint lacks is made of its word embeddings."""
     model = VocabularyModel(
         folder, seed=settings.seed, dropout=settings.dropout, frozen_layers=settings.frozen_layers,
-        item_scale=ITEM_SCALE_BESIDE_TOKENS if settings.item_tokens else ITEM_SCALE_ALONE,
+        item_scale=_first_item_scale(settings), learns_scales=not settings.paper,
     )  # fmt: skip
     _check_model(model, base, settings)
     if model.has_head:
@@ -66,6 +66,12 @@ def initialized_model(
         rng = np.random.default_rng(settings.seed)
         center(model, *(_drawn(rng, texts) for texts in (training_data.queries, training_data.items)))
     return model
+
+
+def _first_item_scale(settings: SidrSettings) -> float:
+    if settings.paper:
+        return 1.0
+    return ITEM_SCALE_BESIDE_TOKENS if settings.item_tokens else ITEM_SCALE_ALONE
 
 
 def training_key(base: TokenRetriever, clicked: ClickLog, model: VocabularyModel, settings: SidrSettings) -> str:
@@ -190,11 +196,13 @@ def train_sidr(
     watch : callable, optional
         Called with a `TrainingProgress` after every step.
     **settings
-        Fields of `SidrSettings`, such as `epochs` and `seed`.
+        Fields of `SidrSettings`, such as `epochs` and `seed`; with ``paper=True`` the others are the paper's.
     """
-    chosen = SidrSettings(**settings)
+    chosen = SidrSettings.of(settings)
     clicked = ClickLog.of(dataset, base.items)
     _check(base, clicked)
+    if chosen.paper:
+        base = base._with(index=base.index.with_norms(np.ones(len(base.items), np.float32)))
     path = _folder(checkpoint)
     ready = prepared(base, clicked, _texts(base, dataset), chosen, answers)
     learner = initialized_model(base, ready.training_data, model, chosen)

@@ -65,8 +65,11 @@ class SidrTraining(Training):
         queries, items = (side[numbers] for side in self.training_data.pairs)
         asked = self.asked(queries)
         found = self._found(asked)
-        loss, moves = self._plain_items(asked, items, found) if self.settings.semi_parametric else (0.0, [])
-        more, others = self._learned_items(asked, items, found, rng)
+        count = min(self.settings.vectors, len(items))
+        drawn = self._drawn(asked.numbers[:count], found[:count], rng)
+        beside = drawn if self.settings.paper else np.setdiff1d(np.concatenate(found), items)
+        loss, moves = self._plain_items(asked, items, beside, found) if self.settings.semi_parametric else (0.0, [])
+        more, others = self._learned_items(asked, items, drawn)
         factor = rate_factor(self.steps_done, self.steps, warm_up=self.settings.warm_up)
         self.optimizer.step([*moves, *others], factor=factor)
         self.steps_done += 1
@@ -110,10 +113,12 @@ class SidrTraining(Training):
         found = self.training_data.index.search(self.weighted(asked), self.settings.retrieved)
         return [part.astype(np.int64) for part in np.split(found.items, found.offsets[1:-1])]
 
-    def _plain_items(self, asked: SidrQueries, items: Int64Array, found: list[Int64Array]) -> tuple[float, list[Any]]:
+    def _plain_items(
+        self, asked: SidrQueries, items: Int64Array, beside: Int64Array, found: list[Int64Array]
+    ) -> tuple[float, list[Any]]:
         """Return half the loss of beta search, and how the queries' values are to move."""
         training_data = self.training_data
-        passages = np.concatenate([items, np.setdiff1d(np.concatenate(found), items)])
+        passages = np.concatenate([items, beside])
         sets = training_data.item_tokens[passages]
         tokens = np.unique(sets.indices).astype(np.int64)
         values, vectors, kept = self._vectors(asked, tokens)
@@ -127,13 +132,11 @@ class SidrTraining(Training):
             loss, by_score = loss + more, (by_score + taught).astype(np.float32)
         return loss / 2, [(values, kept * side.by_query(by_score) / 2)]
 
-    def _learned_items(
-        self, asked: SidrQueries, items: Int64Array, found: list[Int64Array], rng: np.random.Generator
-    ) -> tuple[float, list[Any]]:
+    def _learned_items(self, asked: SidrQueries, items: Int64Array, drawn: Int64Array) -> tuple[float, list[Any]]:
         """Return the losses in which items go through the transformer too, and how all values are to move."""
         training_data, count = self.training_data, min(self.settings.vectors, len(items))
         some = _first(asked, count)
-        passages = np.concatenate([items[:count], self._drawn(some.numbers, found[:count], rng)])
+        passages = np.concatenate([items[:count], drawn])
         rows = training_data.asked.take(some.numbers)
         tokens = self._scored(np.append(training_data.item_tokens[passages].indices, rows.columns))
         values, vectors, kept = self._vectors(some, tokens)

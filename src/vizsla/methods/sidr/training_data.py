@@ -54,6 +54,8 @@ class SidrTrainingData:
         The items' texts, where answers are looked for.
     static : list of int64 arrays, optional
         For each query the items that BM25 finds, where these are the negatives.
+    whole_vocabulary : bool
+        Whether vectors have all of the model's tokens, and not only those that some item holds.
     """
 
     queries: list[Int64Array]
@@ -65,6 +67,7 @@ class SidrTrainingData:
     answers: list[list[str]] | None
     texts: list[str]
     static: list[Int64Array] | None = None
+    whole_vocabulary: bool = False
 
     @cached_property
     def pairs(self) -> tuple[Int64Array, Int64Array]:
@@ -79,7 +82,9 @@ class SidrTrainingData:
 
     @cached_property
     def held(self) -> Int64Array:
-        """The tokens that some item holds, ascending."""
+        """The tokens that vectors have, ascending: those that some item holds, unless it is the whole vocabulary."""
+        if self.whole_vocabulary:
+            return np.arange(self.index.dim)
         return np.unique(self.item_tokens.indices).astype(np.int64)
 
     @cached_property
@@ -203,7 +208,9 @@ def prepared(
     found = None if answers is None else [_answers(answers.get(text, ())) for text in clicked.texts]
     lowered = [] if answers is None else [text.lower() for text in texts]
     static = _bm25_items(clicked.texts, texts, settings.retrieved) if settings.static_negatives else None
-    training_data = SidrTrainingData(queries, items, asked, tables, left, base.index, found, lowered, static)
+    training_data = SidrTrainingData(
+        queries, items, asked, tables, left, base.index, found, lowered, static, settings.paper
+    )
     if held is None:
         return Prepared(training_data, None)
     rows = held.rows
