@@ -32,7 +32,7 @@ ANCHORS = SignatureOptions(
 )
 SEARCH = SignatureOptions(
     residual_cur,
-    only=("budget", "rounds", "rank", "ridge", "basis", "storage", "seed", "threads"),
+    only=("budget", "rounds", "stop", "rank", "ridge", "basis", "storage", "seed", "threads"),
     defaults={"storage": "float16"},  # half the size on the disk
 )
 MODEL_FILES = ("model.onnx", "config.json")
