@@ -9,11 +9,11 @@ from tests.methods.fusion.logs import ITEMS, log_of, noise, text
 from tests.methods.fusion.test_standing import COLD, SINGLES, SUM, values
 from tests.support.table_retriever import TableRetriever
 from vizsla.data.dataset import Dataset
-from vizsla.learning.selection import Judge
+from vizsla.learning.selection import FUSION_ERRORS, Judge
 from vizsla.methods.cold_items import ColdItemBoost
 from vizsla.methods.fusion import learn_fusion
-from vizsla.methods.fusion.rules import ColdBoostRule, SignificanceRule
-from vizsla.methods.fusion.scaling import FusionTrial
+from vizsla.methods.fusion.rules import ColdBoostRule, SignificanceRule, is_sound
+from vizsla.methods.fusion.scaling import FusionTrial, alone
 
 QUERIES = 1200
 LIFTED = FusionTrial("exp", (0.5, 0.5), 1.0)
@@ -107,3 +107,40 @@ def test_nothing_is_lifted_where_no_part_learns_from_clicks():
     """That half of the held-out queries are about items without clicks is our own doing."""
     fusion = learn_fusion({"words": words(), "noise": noise(QUERIES, seed=8)}, log_of(QUERIES))
     assert not any(trial["lift"] for trial in fusion.choice.trials)
+
+
+def test_what_stands_follows_the_rule_as_written_in_every_case():
+    """Drawn qualities of a sum and a lifted one; the rule is written out below, and each of its ways is met."""
+    cold, met = np.arange(80) < 40, set()
+    judge = Judge.of_cold(cold, 0.5)
+    for seed in range(600):
+        rng = np.random.default_rng(seed)
+
+        def drawn(rng=rng):
+            warm, other = rng.choice([0.3, 0.33, 0.36, 0.4], 2)
+            return np.where(cold, other, warm) + rng.choice([0.02, 0.1]) * rng.standard_normal(80)
+
+        singles, level, lifted = [drawn(), drawn()], drawn(), drawn()
+        kinds = {"cold": cold, "warm": ~cold}
+        best = {kind: max(singles, key=lambda each, rows=rows: each[rows].mean()) for kind, rows in kinds.items()}
+        part = max(singles, key=lambda each: each.mean())
+
+        def lost(values, kinds=kinds, best=best):
+            gaps = [(values - best[kind])[rows] for kind, rows in kinds.items()]
+            return sum(gap.mean() <= -gap.std(ddof=1) / np.sqrt(len(gap)) for gap in gaps)
+
+        harmless = all(
+            (lifted - best[kind])[rows].mean() >= min(0, (level - best[kind])[rows].mean())
+            for kind, rows in kinds.items()
+        )
+        fewer = lost(level) - lost(lifted)
+        gain = judge.gain(lifted, level)
+        surely = gain.errors > FUSION_ERRORS if fewer == 0 else fewer > 0 and gain.mean >= 0
+        ends_a_loss = fewer > 0 and is_sound(judge, lifted, part)
+        wanted = harmless and (surely or ends_a_loss)
+        trials = [alone(0, 2), alone(1, 2), FusionTrial("none", (0.5, 0.5)), FusionTrial("none", (0.5, 0.5), 1.0)]
+        rule = ColdBoostRule.of(judge, singles, level)
+        assert rule.chosen(trials, [*singles, level, lifted], 2) == (3 if wanted else 2), seed
+        met.add((harmless, bool(surely), ends_a_loss))
+    assert met >= {(True, True, True), (True, True, False), (True, False, True), (True, False, False)}
+    assert met >= {(False, True, False), (False, False, False)}
