@@ -15,6 +15,7 @@
 #include "common/scratch.hpp"
 #include "common/threads.hpp"
 #include "postings/live_build.hpp"
+#include "postings/live_count.hpp"
 #include "postings/live_search.hpp"
 
 namespace vizsla {
@@ -188,6 +189,19 @@ class BoundLists {
     return nb::make_tuple(items.take(), scores.take(), searcher->read());
   }
 
+  // (slots that hold a term, whether these are all) of one query.
+  nb::tuple count(const nb::list& terms, const std::vector<float>& weights, const Allowed& allowed, std::size_t up_to) {
+    const std::vector<const LiveTerm*> asked = terms_of(terms);
+    const Masks masks = masks_of(allowed);
+    ScratchPool<LiveCounter>::Loan counter(counters_);
+    LiveCounter::Count found{};
+    {
+      nb::gil_scoped_release unlocked;
+      found = counter->count(lists_, {asked, weights, masks, up_to});
+    }
+    return nb::make_tuple(found.slots, found.exact);
+  }
+
   // (offsets, items, scores, postings read) of many.
   nb::tuple search(const nb::list& terms, const std::vector<std::vector<float>>& weights, std::size_t k,
                    const Allowed& allowed, std::size_t threads) {
@@ -293,6 +307,7 @@ class BoundLists {
   std::vector<InArray<float>> length_norms_;
   LiveLists lists_;
   ScratchPool<LiveSearcher> searchers_;
+  ScratchPool<LiveCounter> counters_;
 };
 
 }  // namespace
@@ -331,6 +346,8 @@ void register_live_postings(nb::module_& module) {
            nb::arg("absent").noconvert(), nb::arg("orders").noconvert(), nb::arg("places").noconvert())
       .def("search_one", &BoundLists::search_one, nb::arg("terms"), nb::arg("weights"), nb::arg("k"),
            nb::arg("allowed").none())
+      .def("count", &BoundLists::count, nb::arg("terms"), nb::arg("weights"), nb::arg("allowed").none(),
+           nb::arg("up_to"), "How many slots hold a term of the query; above `up_to` it may be a lower bound.")
       .def("search", &BoundLists::search, nb::arg("terms"), nb::arg("weights"), nb::arg("k"), nb::arg("allowed").none(),
            nb::arg("threads"))
       .def("score", &BoundLists::score, nb::arg("terms"), nb::arg("weights"), nb::arg("slot_offsets").noconvert(),

@@ -30,6 +30,10 @@ class ForkLock:
     def __exit__(self, *error: object) -> None:
         self._lock.release()
 
+    def take(self) -> bool:
+        """Enter if no other thread is inside; return whether this one is now."""
+        return self._lock.acquire(blocking=False)
+
 
 _ALIVE: WeakSet[ForkLock] = WeakSet()
 

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from vizsla._internal.lazy import cached_property
 from vizsla.base.queries import Queries
 from vizsla.base.web_search import is_web, parsed, prepared
 from vizsla.core.candidates import Candidates
-from vizsla.core.catalog import details_of
+from vizsla.core.catalog import PageCatalog, details_of
 from vizsla.core.hits import Hit, hits_html
 from vizsla.core.stages import stage
 from vizsla.core.validation import is_iterable
@@ -51,7 +52,7 @@ class Page:
         How many items were found in all: those of the list that this page is a slice of.
     total_is_exact : bool
         Whether that is all that match. False where the method finds something for every item, as dense search does,
-        and only the best `depth` count.
+        and only the best `depth` count; and where more than `count_to` match.
     offset : int
         How many hits, or groups, come before this page.
     facets : dict of str to FacetCounts
@@ -197,6 +198,7 @@ class PageRequest:
         threads: int,
         syntax: str,
         min_confidence: float | None = None,
+        count_to: int | None = None,
     ):
         self._start = perf_counter()
         if not isinstance(query, str | Queries):
@@ -221,7 +223,8 @@ class PageRequest:
         self._filter = self._prepared(where)
         self._condition = self._filter.condition if self._filter is not None else None
         self._least = None if min_confidence is None else _checked_share(min_confidence)
-        self._matches = retriever._matches(self._queries, self._threads) if self._least is None else None
+        self._up_to = len(self._items) if count_to is None else _checked_count(count_to)
+        self._count: tuple[int, bool] | None = None
         self._list = self._ranked(self._queries, self._filter)
 
     def answer(self, facets: Any, sort: Any, distinct: str | None, highlight: Any, snippet_chars: int) -> Page:
@@ -232,6 +235,9 @@ class PageRequest:
     def _answer(self, facets: Any, sort: Any, distinct: str | None, highlight: Any, snippet_chars: int) -> Page:
         chosen, order = facets_of(facets), sort_of(sort)
         groups = None
+        if self._least is None and not chosen and not order and distinct is None:  # nothing needs to know which match
+            self._count = self._retriever._count_matches(self._queries, self._filter, self._up_to, self._threads)
+            self._finds_matches = self._count is not None
         if distinct is not None:
             found, more, groups = self._grouped(self._keys(distinct, "distinct"), order)
         else:
@@ -242,6 +248,10 @@ class PageRequest:
             counted = {facet.field: count_facet(self._known(), facet, self._counted(facet.field)) for facet in chosen}
         shown = _slice(found, self._offset, self._end())
         hits = list(shown[0])
+        if self._details is not None and self._details.grows and hits:
+            known = PageCatalog(self._items, shown.items)
+            for at, hit in enumerate(hits):
+                hit._catalog, hit._number = known, at
         for at, hit in enumerate(hits):
             hit.rank = self._offset + at + 1
             hit.more = None if more is None else int(more[self._offset + at])
@@ -254,6 +264,16 @@ class PageRequest:
         elif not shown.hints:
             shown = shown.with_hints(self._retriever._hints(self._queries))
         return Page(self._shown, hits, total, exact, self._offset, counted, groups, shown)
+
+    @cached_property
+    def _matches(self) -> Int32Array | None:
+        """The items that match without the filter; None where the method does not say what a match is."""
+        return self._retriever._matches(self._queries, self._threads) if self._least is None else None
+
+    @cached_property
+    def _finds_matches(self) -> bool:
+        """Whether the method says what a match is."""
+        return self._matches is not None
 
     def _ranked(self, queries: Queries, filter: Filter | None) -> RankedList:
         return RankedList(self._retriever, queries, filter, self._depth, self._threads, self._least)
@@ -271,11 +291,11 @@ class PageRequest:
 
     def _longest(self) -> int:
         """Return how long the list is at most: the best `depth`, unless the method says what a match is."""
-        return len(self._items) if self._matches is not None else self._depth
+        return len(self._items) if self._finds_matches else self._depth
 
     def _members(self, filter: Filter | None, ranked: RankedList) -> tuple[Int32Array, bool]:
         """Return the items that count under a filter, and whether these are all that match."""
-        if self._matches is not None:
+        if self._finds_matches and self._matches is not None:
             matches = self._matches if filter is None else self._matches[filter.mask[self._matches]]
             return matches, True
         pool = None
@@ -287,6 +307,8 @@ class PageRequest:
         return found[: self._depth], ranked.is_exhausted and len(found) <= self._depth
 
     def _total(self) -> tuple[int, bool]:
+        if self._count is not None:
+            return self._count
         members, exact = self._members(self._filter, self._list)
         return len(members), exact
 
@@ -390,6 +412,12 @@ class PageRequest:
             hit.highlights = {name: spans_of(text) for name, text in texts.items()}
             if TEXT_FIELD in texts:
                 hit.snippet = snippet_of(texts[TEXT_FIELD], hit.highlights[TEXT_FIELD], snippet_chars)
+
+
+def _checked_count(given: Any) -> int:
+    if isinstance(given, bool) or not isinstance(given, int) or given < 0:
+        raise InputError(f"`count_to` must be a whole number from 0 on. Got {given!r:.40}.")
+    return min(given, 2**31)
 
 
 def _checked_share(given: Any) -> float:

@@ -362,6 +362,7 @@ class Retriever(Composable, Scorer, Artifact):
         threads: int = 1,
         syntax: str = PLAIN,
         min_confidence: float | None = None,
+        count_to: int | None = None,
     ) -> Page:
         """Return `k` hits of one query after the first `offset`, with counts over everything that was found.
 
@@ -401,6 +402,8 @@ class Retriever(Composable, Scorer, Artifact):
         min_confidence : float, optional
             Leave out hits that are less likely to be clicked, before the page is cut; the list is then made of the best
             `depth`. Needs a retriever `with_confidence`.
+        count_to : int, optional
+            Where more items match than this, `total` may be a lower bound, which is found sooner. Exact unless given.
 
         Examples
         --------
@@ -410,7 +413,7 @@ class Retriever(Composable, Scorer, Artifact):
         >>> page.ids, page.total, page.facets["price"].values[0]
         (['t'], 2, FacetValue(value=0, count=1, end=5))
         """
-        request = PageRequest(self, query, k, offset, where, depth, threads, syntax, min_confidence)
+        request = PageRequest(self, query, k, offset, where, depth, threads, syntax, min_confidence, count_to)
         return request.answer(facets, sort, distinct, highlight, snippet_chars)
 
     def similar(self, item: str, k: int = 10, *, where: Where | None = None, threads: int = 1) -> Candidates:
@@ -605,6 +608,18 @@ class Retriever(Composable, Scorer, Artifact):
         None where the method does not say what a match is, because every item has some score.
         """
         return None
+
+    def _count_matches(
+        self, queries: Queries, filter: Filter | None, up_to: int, threads: int
+    ) -> tuple[int, bool] | None:
+        """Return how many of the matches are allowed, and whether that is all; a count above `up_to` need not be.
+
+        None where the method does not say what a match is.
+        """
+        matches = self._matches(queries, threads)
+        if matches is None:
+            return None
+        return len(matches) if filter is None else int(np.count_nonzero(filter.mask[matches])), True
 
     def _unscored_best(self, queries: Queries, depth: int, filter: Filter | None, threads: int) -> Int32Array | None:
         """Return the items that its best `depth` are, where they can be found without scoring them; else None."""

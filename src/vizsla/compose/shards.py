@@ -101,6 +101,17 @@ class Shards(Composition):
             found.append(matches + np.int32(start))
         return np.concatenate(found)
 
+    def _count_matches(
+        self, queries: Queries, filter: Filter | None, up_to: int, threads: int
+    ) -> tuple[int, bool] | None:
+        total, exact = 0, True
+        for part, own in zip(self.parts, self._filters(filter), strict=True):
+            counted = part._count_matches(queries, own, up_to, threads)
+            if counted is None:
+                return None
+            total, exact = total + counted[0], exact and counted[1]
+        return total, exact
+
     def _ask_for(self, queries: Queries, item: str, text: str | None) -> bool:
         owner = int(np.searchsorted(self._starts, self.items.number(item), side="right")) - 1
         return self.parts[owner]._ask_for(queries, item, text)

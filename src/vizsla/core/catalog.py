@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from vizsla._internal.lazy import cached_property
 from vizsla.core.strings import Strings
 from vizsla.errors import InputError
 
@@ -154,8 +155,12 @@ class HitDetails:
     @classmethod
     def taken(cls, details: ItemMetadata | HitDetails, numbers: list[int]) -> HitDetails:
         """Return what is known of these items, in this order."""
-        texts = [details.text(number) for number in numbers]
-        return cls(details.fields, [details.of(number) for number in numbers], texts)
+        rows = details.rows(numbers)
+        return cls(details.fields, [known for known, _ in rows], [text for _, text in rows])
+
+    def rows(self, numbers: Sequence[int]) -> list[tuple[dict[str, Any], str | None]]:
+        """Return the metadata and the text of some items."""
+        return [(self.of(number), self.text(number)) for number in numbers]
 
     def of(self, number: int) -> dict[str, Any]:
         """Return an item's metadata; a field that it does not have is left out."""
@@ -207,6 +212,38 @@ class Excerpt(Strings):
         return Excerpt, (Strings(self.data, self.offsets, self.slots, source=self.source), self.details)
 
 
+class PageCatalog(Excerpt):
+    """What is known of the hits of one page, which is read together when the first of them is asked.
+
+    Parameters
+    ----------
+    catalog : Strings
+        The ids of all items, and what is known of them.
+    numbers : int32 array
+        Those of the hits.
+    """
+
+    def __init__(self, catalog: Strings, numbers: NDArray[np.int32]):
+        self._catalog, self._items = catalog, numbers
+
+    def take(self, numbers: NDArray[np.int32]) -> list[str]:
+        """Return the ids of some hits."""
+        return self._catalog.take(self._items[numbers])
+
+    @cached_property
+    def details(self) -> HitDetails | None:  # type: ignore[override]
+        """What is known of each hit."""
+        details = details_of(self._catalog)
+        return None if details is None else HitDetails.taken(details, self._items.tolist())
+
+    __hash__ = Strings.__hash__
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Excerpt.taken, (self._catalog, self._items)
+
+
 def known_of(catalog: Strings | None) -> ItemMetadata | HitDetails | None:
     """Return what is known of the items that an answer names; None where there are only ids."""
-    return catalog.details if isinstance(catalog, Excerpt) else details_of(catalog)
+    # Every hit asks this: looking at abstract base classes takes longer than the attribute.
+    known: ItemMetadata | HitDetails | None = getattr(catalog, "details", None)
+    return known

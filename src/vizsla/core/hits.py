@@ -109,7 +109,8 @@ class Hit:
         """
         shown: dict[str, Any] = {"id": self.id, "score": self.score, "rank": self.rank}
         if fields is None:
-            metadata, text = self.metadata, self.text
+            details = known_of(self._catalog)
+            metadata, text = ({}, None) if details is None else (details.of(self._number), details.text(self._number))
             shown |= ({"text": text} if text is not None else {}) | ({"metadata": metadata} if metadata else {})
         else:
             values = {name: self.value(name) for name in fields}

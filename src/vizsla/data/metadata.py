@@ -304,6 +304,10 @@ class ItemMetadata(Artifact):
         """Return an item's text; None where texts were not kept."""
         return None if self.texts is None else self.texts[number]
 
+    def rows(self, numbers: Sequence[int]) -> list[tuple[dict[str, Any], str | None]]:
+        """Return the metadata and the text of some items."""
+        return [(self.of(number), self.text(number)) for number in numbers]
+
     def column(self, field: str) -> Column:
         """Return a field of the metadata, in any case where that is plain; an unknown one raises."""
         return self.columns[self.field(field)]

@@ -6,12 +6,12 @@ import json
 import os
 import sqlite3
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
-from vizsla._internal.forking import ForkGate
+from vizsla._internal.forking import ForkGate, ForkLock
 from vizsla.errors import EngineError, FormatError, InputError, VizslaError
 
 T = TypeVar("T")
@@ -92,7 +92,9 @@ class State(NamedTuple):
 
 
 class CatalogFile:
-    """The catalog of an engine: one connection that reads and one that writes, each used by one thread at a time.
+    """The catalog of an engine: a connection per use, each used by one thread at a time.
+
+    One reads what is new, one writes, and one reads single rows, which does not wait for the others.
 
     Parameters
     ----------
@@ -105,6 +107,7 @@ class CatalogFile:
     def __init__(self, folder: Path, *, durability: str = "power"):
         self.folder, self.path, self.durability = folder, folder / NAME, durability
         self._connections: dict[str, tuple[int, sqlite3.Connection]] = {}
+        self._rows_lock = ForkLock()
 
     @classmethod
     def create(cls, folder: Path, settings: dict[str, Any], *, durability: str = "power") -> CatalogFile:
@@ -168,6 +171,14 @@ class CatalogFile:
             with _SQLITE:
                 version: int = self._connection("read").execute("PRAGMA data_version").fetchone()[0]
                 return version
+        except sqlite3.Error as error:
+            raise self._named(error) from error
+
+    def rows(self, sql: str, values: Sequence[Any]) -> list[Any]:
+        """Return the rows of one statement, which are of one moment."""
+        try:
+            with self._rows_lock, _SQLITE:
+                return self._connection("rows").execute(sql, values).fetchall()
         except sqlite3.Error as error:
             raise self._named(error) from error
 

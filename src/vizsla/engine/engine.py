@@ -357,6 +357,10 @@ class Engine(LiveRetriever):
         """Return the engine as the last transaction of any process has left it; it never changes."""
         return self._follower.current(metadata=metadata)
 
+    def generation_now(self) -> Generation | None:
+        """Return the engine as the last transaction has left it, where this process knows that already; else None."""
+        return self._follower.known()
+
     def member(self, name: str) -> LiveRetriever:
         """Return a member as a retriever that follows every change."""
         self.generation().retriever(name)

@@ -63,7 +63,9 @@ ATTEMPTS = 20
 """How often segments are looked up again because another process has merged them meanwhile."""
 MAX_CACHED_FILTERS = 64
 """Prepared conditions that a generation keeps."""
-ONE_ROW = "SELECT title, text, (SELECT fields FROM metadata WHERE metadata.n = items.n) FROM items WHERE n = ?"
+ROWS = "SELECT n, title, text, (SELECT fields FROM metadata WHERE metadata.n = items.n) FROM items WHERE n IN (%s)"
+ROWS_AT_A_TIME = 100
+"""Rows that one statement reads: SQLite keeps those of each length prepared."""
 LIVE_ROWS = "n > ? AND n NOT IN (SELECT n FROM deletions)"
 
 
@@ -243,6 +245,16 @@ class Follower:
         """Return the engine as the last transaction of any process has left it."""
         with self.lock:
             return self._current(metadata)
+
+    def known(self) -> Generation | None:
+        """Return the newest generation if nothing has to be read for it, and no other thread reads; else None."""
+        if not self.lock.take():
+            return None
+        try:
+            same = self._pid == os.getpid() and self._generation is not None
+            return self._generation if same and self.catalog.data_version() == self._version else None
+        finally:
+            self.lock.__exit__()
 
     def _current(self, metadata: bool = False) -> Generation:
         if self._pid != os.getpid():
@@ -561,9 +573,11 @@ class Follower:
         views = {name: member.view(None if holed is None else slots.flags) for name, member in self.members.items()}
         stored, memory = self._stored.numbers, self._numbers.values
 
-        def fetch(number: int) -> tuple[dict[str, Any], str]:
-            slot = slots.of_item(number)
-            return self._fetched(int(stored[slot] if slot < len(stored) else memory[slot - len(stored)]))
+        def fetch(items: Sequence[int]) -> list[tuple[dict[str, Any], str]]:
+            places = slots.of_items(np.asarray(items, np.int64)).tolist()
+            return self._fetched(
+                [int(stored[slot] if slot < len(stored) else memory[slot - len(stored)]) for slot in places]
+            )
 
         blocks = None if self._blocks is None else tuple(self._blocks)
         words = partial(_words_of, self._words, stored, memory, slots)
@@ -589,12 +603,16 @@ class Follower:
             rows = connection.execute(sql, (number,)).fetchall()
         return {id: joined_text(title, text) for id, title, text in rows if items.find(id) >= 0}
 
-    def _fetched(self, number: int) -> tuple[dict[str, Any], str]:
-        with self.lock, self.catalog.reading() as connection:
-            item = connection.execute(ONE_ROW, (number,)).fetchone()
-        title, text, known = ("", "", None) if item is None else item
-        fields = {} if known is None else json.loads(known)
-        return {TITLE_FIELD: title, **fields} if title else fields, joined_text(title, text)
+    def _fetched(self, numbers: list[int]) -> list[tuple[dict[str, Any], str]]:
+        """Return the metadata and the texts of rows; nothing of one that was erased."""
+        rows: dict[int, tuple[dict[str, Any], str]] = {}
+        for first in range(0, len(numbers), ROWS_AT_A_TIME):
+            asked = numbers[first : first + ROWS_AT_A_TIME]
+            sql = ROWS % ", ".join("?" * len(asked))
+            for number, title, text, known in self.catalog.rows(sql, asked):
+                fields = {} if known is None else json.loads(known)
+                rows[number] = ({TITLE_FIELD: title, **fields} if title else fields), joined_text(title, text)
+        return [rows.get(number, ({}, "")) for number in numbers]
 
     def _texts_of(self, field: str, numbers: Int64Array) -> list[str]:
         """Read the titles, or the whole texts, of rows."""

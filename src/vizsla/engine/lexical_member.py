@@ -93,6 +93,7 @@ class Bm25View(WordView):
     """
 
     scale = "bm25"
+    is_quick = True
 
     def __init__(self, member: Bm25Member, segments: Sequence[WordSegment], **shared: Any):
         super().__init__(member, segments, **shared)

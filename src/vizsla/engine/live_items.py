@@ -28,8 +28,8 @@ from vizsla.engine.slots import GrowingArray, SlotMap
 from vizsla.errors import InputError
 from vizsla.typing import BoolArray, Int32Array, Int64Array
 
-Fetch = Callable[[int], tuple[dict[str, Any], str]]
-"""Reads the metadata, with the title, and the text of one row from the catalog."""
+Fetch = Callable[[Sequence[int]], list[tuple[dict[str, Any], str]]]
+"""Reads the metadata, with the title, and the text of items from the catalog, in one statement."""
 
 
 def joined_text(title: str, text: str) -> str:
@@ -50,8 +50,8 @@ class LiveMetadata(ItemMetadata):
         Which slots have an item; None where all have.
     count : int
         The number of items.
-    fetch : function of an item's number
-        Reads its metadata and its text from the catalog.
+    fetch : function of items' numbers
+        Reads the metadata and the text of each from the catalog.
     words : function of "title" or "text"
         Returns the lists of the words of titles, or of the whole texts.
     """
@@ -96,8 +96,12 @@ class LiveMetadata(ItemMetadata):
         """Return an item's metadata and text; text and metadata of one item are usually asked for together."""
         last = self._last
         if last is None or last[0] != number:
-            last = self._last = (number, self._fetch(number))
+            last = self._last = (number, self._fetch([number])[0])
         return last[1]
+
+    def rows(self, numbers: Sequence[int]) -> list[tuple[dict[str, Any], str | None]]:
+        """Return the metadata, with the title, and the text of some items."""
+        return list(self._fetch(numbers))
 
     def value(self, field: str, number: int) -> Any:
         """Return one field of an item, None where it has none; an unknown field raises."""

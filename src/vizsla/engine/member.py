@@ -64,6 +64,9 @@ class LiveView(ABC):
     """What its scores are, as `Scorer.scale` says."""
     finds_matches: bool = False
     """Whether a search finds only items that share something with the query, such as a word."""
+    is_quick: bool = False
+    """Whether a search for a short query takes microseconds, the first one as well: it calls no model, and waits for
+    nothing."""
 
     @property
     @abstractmethod
@@ -99,6 +102,13 @@ class LiveView(ABC):
     @abstractmethod
     def explain(self, queries: Queries, slot: int) -> Explanation:
         """Explain the score of one slot for the one query."""
+
+    def count(self, queries: Queries, allowed: BoolArray | None, up_to: int) -> tuple[int, bool] | None:
+        """Return how many slots a search can find for the one query, and whether these are all.
+
+        A count above `up_to` may be a lower bound. None where counting takes a search.
+        """
+        return None
 
     def hints(self, queries: Queries) -> tuple[str, ...]:
         """Return what to tell the user about the one query, such as which one was probably meant."""
@@ -281,6 +291,15 @@ class SlotRetriever(Retriever):
         if not self.view.finds_matches:
             return None
         return np.sort(self._search(queries, max(1, len(self._items)), None, threads).items)
+
+    def _count_matches(
+        self, queries: Queries, filter: Filter | None, up_to: int, threads: int
+    ) -> tuple[int, bool] | None:
+        if not self.view.finds_matches:
+            return None
+        allowed = None if filter is None else filter.form(self, self._allowed)
+        counted = self.view.count(queries, allowed, up_to)
+        return super()._count_matches(queries, filter, up_to, threads) if counted is None else counted
 
     def _highlighter(self, query: str) -> Highlighter | None:
         return self.view.highlighter(query)

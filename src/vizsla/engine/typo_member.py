@@ -151,6 +151,8 @@ class TypoTolerantView(Bm25View):
         The vocabulary.
     """
 
+    is_quick = False  # words that are near misspelled ones are looked for
+
     def __init__(self, base: Bm25Member, surface: SurfaceWords):
         super().__init__(base, base.segments)
         self.lexicon = LiveLexicon(surface, self)

@@ -241,6 +241,12 @@ class WordView(LiveView):
         scores, read = self._scores(self._asked(queries), candidates.offsets, candidates.items, threads)
         return PairScores(scores, Stats(0.0, len(candidates.items), 0, read, read * POSTING_BYTES))
 
+    def count(self, queries: Queries, allowed: BoolArray | None, up_to: int) -> tuple[int, bool]:
+        """Return how many slots hold a word of the one query, and whether these are all."""
+        masks = None if allowed is None else self._masks_of(allowed)
+        counted: tuple[int, bool] = self.lists.called(self.lists.native.count, *self._asked(queries)[0], masks, up_to)
+        return counted
+
     def highlighter(self, query: str) -> Highlighter:
         """Return what finds words that stand for a term of the query."""
         return TermHighlighter(self.analyzer, query)

@@ -15,6 +15,7 @@ from vizsla.serve import admin_routes, item_routes, page_routes, problems, reran
 from vizsla.serve.admission import Admission, Batcher
 from vizsla.serve.backend import Backend
 from vizsla.serve.openapi import openapi_document
+from vizsla.serve.search_routes import QuickSearches
 from vizsla.serve.security import ProtectedApp
 from vizsla.serve.service_settings import ServiceSettings
 from vizsla.serve.shared_state import Jobs, RecentQueries
@@ -92,6 +93,7 @@ def app(
     service.state.admission = Admission(chosen.threads, chosen.max_waiting, chosen.timeout_s)
     service.state.writing = Admission(WRITERS, chosen.max_waiting, chosen.timeout_s)
     service.state.batcher = Batcher(service.state.admission)
+    service.state.quick = QuickSearches(backend)
     service.openapi = partial(openapi_document, service, ROUTERS)  # type: ignore[method-assign]
     problems.install(service)
     for router in ROUTERS:

@@ -21,6 +21,7 @@ from vizsla.data.conditions import where as condition_from
 from vizsla.data.filter import Where
 from vizsla.engine.catalog import NAME as CATALOG_NAME
 from vizsla.engine.engine import Engine
+from vizsla.engine.member import SlotRetriever
 from vizsla.errors import InputError
 from vizsla.evaluation.compare import compare
 from vizsla.io.open import open_dataset
@@ -166,6 +167,16 @@ class Backend:
         name = using or generation.default
         return Pinned(name, generation.retriever(name), generation.state.generation, generation.filter)
 
+    def quick(self, using: str) -> Pinned | None:
+        """Return a member that answers plain queries in microseconds, if it is up to date; else None."""
+        generation = self.target.generation_now() if isinstance(self.target, Engine) else None
+        name = using or (generation.default if generation is not None else "")
+        if generation is None or name not in generation.definitions:
+            return None
+        retriever = generation.retriever(name)
+        quick = isinstance(retriever, SlotRetriever) and retriever.view.is_quick
+        return Pinned(name, retriever, generation.state.generation, generation.filter) if quick else None
+
     def counts(self) -> dict[str, int]:
         """Return how many items there are, and the last transaction."""
         if isinstance(self.target, Engine):
@@ -231,7 +242,9 @@ class Backend:
         scores = next(iter(found.values()), {})
         return [float(scores.get(name, 0.0)) for name in numbered]
 
-    def answer(self, texts: list[str], asked: SearchRequest, deadline: float = inf) -> list[dict[str, Any]]:
+    def answer(
+        self, texts: list[str], asked: SearchRequest, deadline: float = inf, pinned: Pinned | None = None
+    ) -> list[dict[str, Any]]:
         """Return one answer per query, as JSON has it; encoders see all queries in one call.
 
         Parameters
@@ -242,8 +255,10 @@ class Backend:
             What is asked of each.
         deadline : float
             The monotonic time from which on no further query is begun.
+        pinned : Pinned, optional
+            The member that answers, as it is at one moment; the one that is asked for, as it is now, unless given.
         """
-        pinned, condition = self.pinned(asked.using), condition_of(asked.where)
+        pinned, condition = pinned or self.pinned(asked.using), condition_of(asked.where)
         where = None if condition is None else pinned.where(condition)
         answers: list[dict[str, Any]] = []
         for query in Queries(texts).apart() if len(texts) > 1 else [Queries(texts)]:
@@ -271,6 +286,7 @@ class Backend:
             highlight=asked.highlights,
             syntax=syntax,
             min_confidence=asked.min_confidence,
+            count_to=asked.count_to,
         )
         found = page.to_dict(asked.fields)
         hits = found.pop("hits")

@@ -59,6 +59,9 @@ class SearchRequest(Strict):
     min_confidence: Annotated[float, Field(ge=0, le=1)] | None = Field(
         None, description="Leave out hits that are less likely to be clicked, of a member with confidence."
     )
+    count_to: int = Field(
+        10_000, ge=0, description="Where more items match, `total` may be a lower bound; `total_is_exact` says so."
+    )
     fields: list[Name] | None = Field(None, description="The metadata to return; all unless given.", max_length=200)
     ubi: UbiQuery | None = None
 

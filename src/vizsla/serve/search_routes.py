@@ -13,13 +13,18 @@ from pydantic_core import to_json
 
 from vizsla.errors import InputError
 from vizsla.serve.answers import CompareAnswer, Completions, ManyAnswers, OneAnswer, WhyAnswer
-from vizsla.serve.backend import overlaps
+from vizsla.serve.backend import Backend, overlaps
 from vizsla.serve.item_routes import READ, admitted, backend_of
 from vizsla.serve.openapi import answers
 from vizsla.serve.schemas import CompareRequest, ExplainRequest, SearchRequest
 from vizsla.serve.service_settings import ServiceSettings
 
 router = APIRouter()
+QUICK_MS = 1.0
+"""How much CPU time searches that are answered at once may take on average: health and metrics wait as long."""
+NEWEST, FORGOTTEN = 0.2, 0.97
+"""How much of the average the newest time is, and what is left of it with each search that a thread answers."""
+MAX_CHARS, MAX_HITS = 200, 20
 
 
 class JsonBytes(Response):
@@ -45,6 +50,8 @@ async def search(request: Request, body: SearchRequest) -> Response:
     if body.query is None:
         deadline = time.monotonic() + state.settings.timeout_s
         found = await state.admission.run(backend.answer, texts, body, deadline)
+    elif (answer := state.quick.answer(body)) is not None:
+        found = [answer]
     else:
         call = functools.partial(backend.answer, asked=body)
         found = [await state.batcher.run(body.using, lambda: _options_of(body), call, body.query)]
@@ -110,3 +117,53 @@ def check_limits(settings: ServiceSettings, texts: list[str], k: int, offset: in
     longest = max(map(len, texts))
     if longest > settings.max_query_chars:
         raise InputError(f"A query must have at most {settings.max_query_chars} characters. Got {longest}.")
+
+
+class QuickSearches:
+    """Answers plain searches of word members in the thread of the event loop, where these were measured to be short.
+
+    The way to a thread and back takes longer than such a search. Whatever may take long goes to a thread: other
+    members, requests with filters, facets and the like, and a search that would first have to read what a transaction
+    has changed.
+
+    Parameters
+    ----------
+    backend : Backend
+        What answers.
+    """
+
+    def __init__(self, backend: Backend):
+        self._backend = backend
+        self._ms: dict[str, float] = {}
+
+    def answer(self, asked: SearchRequest) -> dict[str, Any] | None:
+        """Return the answer to a request; None for one that a thread should answer."""
+        if asked.query is None or not is_plain(asked):
+            return None
+        average = self._ms.get(asked.using, 0.0)
+        if average > QUICK_MS:
+            self._ms[asked.using] = average * FORGOTTEN  # what a busy moment made slow is tried again
+            return None
+        pinned = self._backend.quick(asked.using)
+        if pinned is None:
+            return None
+        started = time.thread_time()  # such a search waits for nothing: what other processes take is not its own
+        try:
+            return self._backend.answer([asked.query], asked, pinned=pinned)[0]
+        finally:
+            took = (time.thread_time() - started) * 1e3
+            self._ms[asked.using] = (1 - NEWEST) * average + NEWEST * took
+
+
+def is_plain(asked: SearchRequest) -> bool:
+    """Return whether a request asks for a few hits of a short query, and for nothing else.
+
+    Examples
+    --------
+    >>> is_plain(SearchRequest(query="fig")), is_plain(SearchRequest(query="fig", facets=["brand"]))
+    (True, False)
+    """
+    more = asked.facets or asked.sort or asked.explain or asked.stages or asked.highlights
+    given = asked.where, asked.group, asked.min_confidence
+    few = len(asked.query or "") <= MAX_CHARS and asked.k + asked.offset <= MAX_HITS
+    return few and not more and given == (None, None, None)

@@ -70,13 +70,16 @@ class ProtectedApp:
         return None
 
 
-def require_read(request: Request) -> None:
-    """Raise 401 unless the request carries the read or the write token, where one is asked for."""
+async def require_read(request: Request) -> None:
+    """Raise 401 unless the request carries the read or the write token, where one is asked for.
+
+    A coroutine, though nothing is awaited: a plain function would be run in another thread.
+    """
     settings: ServiceSettings = request.app.state.settings
     _require(request, [token for token in (settings.read_token, settings.write_token) if settings.read_token])
 
 
-def require_write(request: Request) -> None:
+async def require_write(request: Request) -> None:
     """Raise 401 unless the request carries the write token, where one is asked for."""
     settings: ServiceSettings = request.app.state.settings
     if not settings.write_token and settings.read_token:

@@ -24,6 +24,9 @@ _CLAUSE = re.compile(
     re.VERBOSE,
 )
 
+_PLAIN = re.compile(r'[^"+\-:*]*')
+"""Without these signs there is no operator."""
+
 
 class Clause(NamedTuple):
     """What an item must hold, or must not.
@@ -87,6 +90,8 @@ def parse_web(text: str, is_field: Callable[[str], bool] = lambda name: False) -
     True
     """
     text = text.translate(STRAIGHT_QUOTES)
+    if _PLAIN.fullmatch(text):
+        return WebQuery(" ".join(text.split()))
     words: list[str] = []
     required: list[Clause] = []
     excluded: list[Clause] = []

@@ -6,6 +6,7 @@ import { Empty, Failure, Loading, Marked, MemberSelect, count, ms, number } from
 import { WhyDrawer } from "./why.js";
 
 const PAGE = 10;
+const COUNT_TO = 10000;
 const COUNTED = new Set(["text", "list", "boolean"]);
 const RANGES = new Set(["number", "date"]);
 
@@ -210,7 +211,7 @@ export function SearchView({ info, live, say }) {
         <option value="">none</option>${groupable.map((name) => html`<option value=${name}>${name}</option>`)}
       </select></label>`}
       <p class="status" role="status">${busy ? "Searching…" : answer
-        ? `${answer.total_is_exact ? "" : "best "}${count(answer.total)} found, ${ms(answer.took_ms)}` : ""}</p>
+        ? `${answer.total_is_exact ? "" : answer.total > COUNT_TO ? "at least " : "best "}${count(answer.total)} found, ${ms(answer.took_ms)}` : ""}</p>
     </div>
     ${chips.length > 0 && html`<p class="chips">${chips.map(([field, label, left]) => html`<button type="button" class="chip"
       aria-label=${`Remove the filter ${field}: ${label}`}
