@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class AllowedItems(Retriever):
-    """A retriever that finds every item that is allowed, ordered by the scores of another.
+    """A retriever that finds every allowed item, ordered by the scores of another.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Kinds that are defined outside of the library: what they answer is checked where it comes in."""
+"""Checks of the results of kinds that are defined outside of the library."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ Method = Callable[..., Any]
 
 
 def enforce_contract(kind: type, search: str, score: str) -> None:
-    """Let what a class defines under these names be checked whenever it is called.
+    """Wrap the methods of a class so that their results are checked on every call.
 
-    Built-in kinds keep the contract by their tests; the others are not tested here, and a composition would make wrong
-    answers of theirs, far from where they came in.
+    Built-in kinds are tested instead. For other kinds, a wrong result would otherwise show up as a wrong answer of a
+    composition, far from its cause.
 
     Parameters
     ----------
     kind : type
         A Retriever, Scorer or Index.
     search, score : str
-        The names of its methods that return Candidates and Scored.
+        The names of its methods that return Candidates and PairScores.
     """
     if kind.__module__.partition(".")[0] == "vizsla":
         return
@@ -56,7 +56,7 @@ def _checked_score(score: Method) -> Method:
             got = (
                 f"{type(scored).__name__} with other stats" if isinstance(scored, PairScores) else type(scored).__name__
             )
-            raise _broken(self, f"scoring must return Scored(scores, stats). Got {got}")
+            raise _broken(self, f"scoring must return PairScores(scores, stats). Got {got}")
         return PairScores(checked_numbers(scored.scores, len(candidates.items)), scored.stats)
 
     return checked
@@ -69,16 +69,16 @@ def _first_two(method: Method, self: Any, given: tuple[Any, ...], named: dict[st
 
 
 def checked_answer(part: Any, found: Any, rows: int, k: int) -> Candidates:
-    """Return the answer, ranked and of at most `k` items a row; what cannot be an answer raises.
+    """Return the answer, ranked, with at most `k` items per row; an invalid answer raises.
 
     Parameters
     ----------
     part : Retriever or Index
-        Whose answer it is.
+        The retriever or index that answered.
     found : Candidates
         The result of its search.
     rows, k : int
-        For how many queries, and how many items of each were asked for.
+        The number of queries, and of requested items per query.
     """
     if not isinstance(found, Candidates):
         raise _broken(part, f"a search must return Candidates. Got {type(found).__name__}")
@@ -94,7 +94,7 @@ def checked_answer(part: Any, found: Any, rows: int, k: int) -> Candidates:
 
 
 def checked_numbers(given: Any, count: int) -> Float32Array:
-    """Return the numbers that a scorer gave as float32; another count, or NaN, raises.
+    """Return a scorer's numbers as float32; a wrong count, or NaN, raises.
 
     Examples
     --------

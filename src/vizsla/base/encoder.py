@@ -90,16 +90,16 @@ class Encoder(ABC):
 
     @property
     def nbytes(self) -> int:
-        """Bytes that encoding a query needs, a model's weights included; 0 for code, of which nothing is known."""
+        """Bytes needed to encode a query, including model weights; 0 for Python functions."""
         return 0
 
     @property
     def stored_form(self) -> Encoder:
-        """What an artifact stores of it: itself, or the encoder that it only stands before."""
+        """The encoder that an artifact stores: itself, or the encoder that it wraps."""
         return self
 
     def _byte_counts(self) -> dict[Any, int]:
-        """Return the bytes of each thing that `nbytes` counts: one that is made of another names it."""
+        """Return the bytes of each object that `nbytes` counts, including those it is made of."""
         return {self.fingerprint: self.nbytes}
 
     def _live_parts(self) -> Iterable[Any]:
@@ -111,15 +111,15 @@ class Encoder(ABC):
         """Encode query texts."""
 
     def items(self, texts: Sequence[str]) -> Rows:
-        """Encode item texts; like queries unless the encoder knows better."""
+        """Encode item texts; like queries unless overridden."""
         return self.queries(texts)
 
     def highlighter(self, query: str) -> Highlighter | None:
-        """Return what finds a query's words in a text; None where an encoder knows no words."""
+        """Return a matcher of a query's words in texts; None for encoders without words."""
         return None
 
     def encoded(self, queries: Queries) -> Rows:
-        """Encode the queries of a call, checked; an encoder made of another one shares what that one made of them."""
+        """Encode and check the queries of a call; an encoder made of another one reuses its encodings."""
         texts = getattr(queries, "texts", None)
         if texts is None:
             raise InputError(f"`queries` must be Queries. Got {type(queries).__name__}: see `queries(texts)`.")
@@ -130,7 +130,7 @@ class Encoder(ABC):
 
 
 class FunctionEncoder(Encoder):
-    """Any Python function as a black box.
+    """An encoder from a Python function.
 
     Parameters
     ----------
@@ -166,7 +166,7 @@ class FunctionEncoder(Encoder):
 
     @property
     def dim(self) -> int:
-        """The width that was declared."""
+        """The declared width."""
         return self._dim
 
     @property

@@ -20,13 +20,13 @@ _ANSWERS = ("native_cursor", "search", "scores", "_search", "_scores")
 
 
 class Index(Artifact):
-    """Answers encoded queries with item numbers; knows nothing of texts or string ids."""
+    """Searches and scores items by number for encoded queries; it has no texts and no string ids."""
 
     exact: bool = True
     """Whether `search` gives the same answer as scoring every item."""
 
     posting_bytes: int = 0
-    """Bytes that are read for each entry that `native_cursor` counts."""
+    """Bytes read per entry that `native_cursor` counts."""
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -44,7 +44,7 @@ class Index(Artifact):
     @property
     @abstractmethod
     def nbytes(self) -> int:
-        """Bytes that searching and scoring read, as they are held now: the arrays, and what is derived from them.
+        """Bytes that searching and scoring read: the arrays, and forms derived from them.
 
         A call's working memory does not count, nor what was derived from a filter.
         """
@@ -58,7 +58,7 @@ class Index(Artifact):
         return None
 
     def with_effort(self, effort: int) -> Self:
-        """Return the same index, sharing all arrays, whose searches try as hard as this."""
+        """Return the same index, sharing all arrays, with another effort."""
         raise InputError(f"`effort` must be left alone: {type(self).__name__} is exact. Got {effort!r}.")
 
     @abstractmethod
@@ -76,16 +76,16 @@ class Index(Artifact):
         return candidates.with_scores(self.scores(queries, candidates, threads=threads))
 
     def matches(self, queries: Rows | Matrix) -> Int32Array | None:
-        """Return the numbers, ascending, of all items that a search for the one row can find; None where any can be."""
+        """Return the ascending numbers of all items that a search for the row can find; None if any."""
         return None
 
     def native_cursor(self, queries: Rows | Matrix) -> Any:
-        """Return the queries with this index as native code takes them, which then asks the index by itself."""
+        """Return a native object with the queries and this index, for searches without Python calls."""
         raise InputError(f"`index` must be a native part of sums. Got {type(self).__name__}: search it instead.")
 
     @property
     def has_native_cursor(self) -> bool:
-        """Whether native code may ask the index by itself: no subclass redefines how it searches and scores."""
+        """Whether native code may search the index directly: no subclass overrides its search or scores."""
         kinds = type(self).__mro__
         places = [next((at for at, kind in enumerate(kinds) if name in vars(kind)), len(kinds)) for name in _ANSWERS]
         return type(self).native_cursor is not Index.native_cursor and places[0] == min(places)

@@ -29,7 +29,7 @@ MAX_SIMILAR_TERMS = 50
 
 
 class IndexRetriever(Retriever):
-    """Queries become rows, and an index over the items answers them: BM25, dense search and XR-Linear are kinds of it.
+    """A retriever made of an encoder and an index, such as BM25, dense search and XR-Linear.
 
     A query whose row holds nothing but zeros says nothing, and finds nothing; items can be scored for it.
 
@@ -189,7 +189,7 @@ def weightiest(row: SparseRows, weights: NDArray[np.float32]) -> SparseRows:
 
 
 class RowSpaceRetriever(IndexRetriever):
-    """What a method that moves rows, as PEFA does, asks of a retriever: its rows, and how to index others."""
+    """A retriever whose item rows can be read and re-indexed, as PEFA requires."""
 
     in_words: ClassVar[str] = "a dense retriever, BM25 or TF-IDF"
 

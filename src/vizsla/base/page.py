@@ -107,7 +107,7 @@ class Page:
 
 
 class RankedList:
-    """The one list of a query under a filter, of which every page is a slice, read as far as it is needed.
+    """The ranked list of a query under a filter. Every page is a slice of it; it is read as far as needed.
 
     A retriever whose answers are heads of longer ones is asked for as many hits as are needed. Others, such as sums
     that look deeper when they are asked for more, are asked for fixed numbers: what a longer answer adds comes after

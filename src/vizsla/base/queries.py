@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 
 class Queries:
-    """Query texts that every part of a call shares, so that no encoder sees them twice.
+    """The query texts of a call, with encodings shared by all parts, so that each encoder runs once.
 
     Parameters
     ----------

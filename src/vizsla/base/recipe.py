@@ -241,7 +241,7 @@ class Recipe:
 
 
 def builds(kind: str, *, data: str | None, noted: bool = True, **fixed: Any) -> Callable[[F], F]:
-    """Let a function that builds retrievers note the recipe of each.
+    """Decorate a builder so that its retrievers have a recipe.
 
     Parameters
     ----------
@@ -460,7 +460,7 @@ def _read(value: Any, depth: int) -> Any:
 
 
 class Binding(NamedTuple):
-    """A live object that a recipe needs and cannot hold as plain data, such as an encoder.
+    """An object that a recipe needs and cannot store as plain data, such as an encoder.
 
     Attributes
     ----------

@@ -158,7 +158,7 @@ def _operand(value: T, expected: type | tuple[type, ...], operator: str) -> T:
 
 
 class Report(Protocol):
-    """What a learner chose, and why."""
+    """The selected settings of a learner, and the reason."""
 
     @property
     def summary(self) -> str:

@@ -84,7 +84,7 @@ def _first_rows(queries: Queries) -> NDArray[np.int64]:
 
 
 class Scorer(ABC):
-    """Scores candidates. Every Retriever is one; so is a cross-encoder or any Python function.
+    """Scores given pairs of query and item: any Retriever, a cross-encoder, or a Python function.
 
     A kind implements `_score` on item numbers; this class checks arguments, translates ids, ranks, and takes the time.
     """
@@ -98,9 +98,9 @@ class Scorer(ABC):
     is_composite: bool = False
     """Whether the scores come from other scorers, which make the calls and may make several for a pair."""
     wrapped: Scorer | None = None
-    """The scorer that this one stands around, such as a Budget's; None for a scorer of its own."""
+    """The scorer that this one wraps, such as a Budget's; None if it wraps none."""
     encoder: Encoder | None = None
-    """How queries become rows, where it has one encoder."""
+    """The encoder of its queries, if it has a single one."""
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -113,11 +113,11 @@ class Scorer(ABC):
 
     @property
     def nbytes(self) -> int:
-        """Bytes that scoring needs, a model's weights included; 0 for code, of which nothing is known."""
+        """Bytes needed for scoring, including model weights; 0 for Python functions."""
         return 0
 
     def children(self) -> Sequence[Scorer]:
-        """Return the scorers that it asks, in order: the parts of a composition, the base of PEFA-XL."""
+        """Return the scorers that this one calls, in order: the parts of a composition, the base of PEFA-XL."""
         return ()
 
     def _byte_counts(self) -> dict[Any, int]:
@@ -128,7 +128,7 @@ class Scorer(ABC):
         return {id(self): self.nbytes}
 
     def filter(self, where: Where, *, unknown: str = "raise") -> Filter:
-        """Prepare a `where` once, to be given to many calls.
+        """Prepare a `where` once, for use in many calls.
 
         Parameters
         ----------
@@ -198,30 +198,30 @@ class Scorer(ABC):
         )
 
     def _explain(self, queries: Queries, item: int, filter: Filter | None) -> Explanation:
-        """Say where an item's score for the one query comes from; here, the scorer's name."""
+        """Explain an item's score for the one query; by default with the scorer's name."""
         one = Candidates.unchecked(np.array([0, 1]), np.array([item], np.int32), None, self.items, Stats())
         return Explanation(float(self._score_once(queries, one, filter, 1).scores[0]), f"score by {self}")
 
     def _afford(self, queries: Queries, pairs: NDArray[np.int64]) -> None:  # noqa: B027 - most have no limit
-        """Raise a BudgetError if these pairs, one count a query, may not be scored.
+        """Raise a BudgetError if these pairs, one count per query, exceed a budget.
 
         Chunked scorers check the budget for the whole call before they send the first chunk.
         """
 
     def _ignored_cut(self) -> int | None:
-        """Return the `k` of a cut inside that scoring never looks at; None where there is none."""
+        """Return the `k` of an inner cut that scoring would ignore; None if there is none."""
         return None
 
     def _live_parts(self) -> Iterable[Any]:
-        """Return the encoders, scorers and models that it holds: a recipe finds its live objects among them."""
+        """Return the encoders, scorers and models that it holds, among which a recipe finds its live objects."""
         return ()
 
     def _given_encoder(self, encoder: Encoder) -> Scorer:
-        """Return it with an encoder that a load could not bring back; itself where it has no place for one."""
+        """Return it with an encoder that could not be loaded; itself if it uses none."""
         return self
 
     def _inserted(self, wrap: Callable[[Scorer], Scorer]) -> Scorer:
-        """Return this scorer with something put right before the one that makes the calls."""
+        """Return this scorer with a wrapper around the one that makes the calls."""
         return wrap(self)
 
     def _named(self, ids: Any, queries: int) -> Candidates:
@@ -259,7 +259,7 @@ class Scorer(ABC):
 
 
 def check_uncut(scorer: Scorer) -> None:
-    """Raise if a cut stands where nothing is searched: in what only scores.
+    """Raise if a cut is used where nothing is searched: in a scorer.
 
     Examples
     --------
@@ -277,7 +277,7 @@ def check_uncut(scorer: Scorer) -> None:
 
 
 def unwrapped(scorer: Scorer) -> Scorer:
-    """Return the scorer inside of budgets and caches: what its scores are, and what is saved.
+    """Return the scorer inside budgets and caches, which is also the one that is saved.
 
     Examples
     --------

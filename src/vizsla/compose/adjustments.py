@@ -40,7 +40,7 @@ _COMMENT = re.compile(r"(?:^|\s)#.*", re.DOTALL)
 
 
 class Synonyms(NamedTuple):
-    """What phrases of a query stand for, by the phrase in lower case.
+    """Synonyms by the lower-case phrase of a query.
 
     Attributes
     ----------
@@ -131,7 +131,7 @@ def _phrases(text: str) -> list[tuple[str, float]]:
 
 
 class Rule(NamedTuple):
-    """What happens to the answers of some queries.
+    """A change to the answers of some queries.
 
     Attributes
     ----------

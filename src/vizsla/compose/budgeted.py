@@ -22,7 +22,7 @@ from vizsla.typing import Float32Array, Int32Array
 
 
 class PurchasedScores:
-    """Exact scores that a call has bought for its queries, and the part of their cost that is not reported yet.
+    """Exact scores purchased in a call for its queries, and the part of their cost that is not reported yet.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ def _allowed(found: Candidates, filter: Filter) -> Candidates:
 
 
 class BudgetedRetriever(Retriever):
-    """A search under a budget, which holds over everything that one call asks of it.
+    """A search under a budget that holds for all requests of one call.
 
     A composition may ask several times: for candidates, for a scale, for scores of what other parts have found. The
     first request buys scores, as many as the budget allows; they stand in the call's `Queries`, and every request is
@@ -126,7 +126,7 @@ _MAX_FLOAT32 = float(np.finfo(np.float32).max)
 
 
 class BudgetedRerank(BudgetedRetriever, Rerank):
-    """The first part's best `budget` candidates, scored and ordered by the scorer; no query costs more calls.
+    """The first part's best `budget` candidates, scored and ranked by the scorer; no query costs more calls.
 
     An item that is not among them is taken to score as the least of them, where a composition asks for its score:
     nothing else is known of it.
@@ -173,7 +173,7 @@ class BudgetedRerank(BudgetedRetriever, Rerank):
 
 @validate_args
 def rerank(first: Retriever, scorer: Scorer, *, budget: int = 100) -> BudgetedRerank:
-    """Find `budget` candidates and let the scorer score them: the plainest way to spend calls.
+    """Retrieve `budget` candidates and re-rank them with the scorer.
 
     It finds what ``(first % budget) >> scorer`` finds: however many answers are asked for, no query costs more calls.
     That holds in any composition, too.

@@ -37,7 +37,7 @@ FEATURES = ("score", "best score", "below best", "margin", "rank", "words", "agr
 
 @dataclass(frozen=True)
 class ConfidenceReport:
-    """How well held-out clicks were predicted.
+    """Calibration on held-out clicks.
 
     Attributes
     ----------
@@ -111,7 +111,7 @@ class ConfidenceModel:
 
 
 class Confident(Composition):
-    """A retriever whose hits say how likely they are to be clicked; scores and order are its part's.
+    """A retriever whose hits have click probabilities; scores and order are those of its part.
 
     Use `with_confidence`, which learns it.
 

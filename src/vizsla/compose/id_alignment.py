@@ -20,7 +20,7 @@ S = TypeVar("S", bound=Scorer)
 
 
 class ReindexedPart(Generic[S]):
-    """A part of a composition that speaks the composition's item numbers.
+    """A part of a composition, converted to the composition's item numbers.
 
     Parameters
     ----------

@@ -113,7 +113,7 @@ METHODS = ("minmax", "zscore", "rank")
 
 
 class Normalized(Composition):
-    """A part's scores, rescaled by what its best `depth` of the same query look like.
+    """A part's scores, normalized per query by its best `depth` candidates.
 
     `minmax` maps the lowest of them to 0 and the highest to 1, `zscore` their mean to 0 and their spread to 1, `rank`
     gives 1 / (60 + rank). An item outside of the list is scored by the part and rescaled alike (it may fall below 0);

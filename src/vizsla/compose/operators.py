@@ -82,7 +82,7 @@ class Rerank(Composition):
 
 
 class Union(Composition):
-    """Each side's best `depth`, joined without scores: unlike scores cannot be compared until a Scorer scores them.
+    """The union of both sides' best `depth` candidates, without scores until a Scorer scores them.
 
     The sides take turns, best first, and an item is taken once; so a cut-off keeps the best of every side. Asked
     for more than `depth` items, the sides look that deep.

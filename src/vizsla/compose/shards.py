@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 class Shards(Composition):
-    """Each part answers for its own items, and the best by score are the answer.
+    """Retrievers over disjoint items, whose results are merged by score.
 
     Items are numbered part after part. With parts that score an item as the whole would, the answer is the whole's,
     bit for bit: BM25 with shared `Statistics`, dense retrieval with one encoder and an exact index.

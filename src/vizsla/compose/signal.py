@@ -88,7 +88,7 @@ def _moment(now: str | float) -> float:
 
 
 class Signal(Retriever):
-    """A number from 0 to 1 per item, whatever the query: a term of a sum, which proposes nothing by itself.
+    """A score from 0 to 1 per item, independent of the query: a term of a sum that generates no candidates.
 
     Use `signal` to make one.
 

@@ -116,7 +116,7 @@ class SumTerm(NamedTuple):
 def weighted_topk(
     terms: Sequence[SumTerm], queries: Queries, k: int, depth: int, filter: Filter | None, threads: int
 ) -> Candidates:
-    """Search every part to `depth`, let each score what it lacks and what could be among the best, and add up.
+    """Search every part to `depth`, score missing items that could reach the top, and add up.
 
     The answer is exact if every part's is and no item outside of all lists can reach the k-th sum.
     """
@@ -168,7 +168,7 @@ def weighted_sum(weights: Sequence[float], columns: Sequence[Float32Array]) -> F
 def _found(
     terms: Sequence[SumTerm], queries: Queries, taken: int, filter: Filter | None, threads: int
 ) -> list[Candidates]:
-    """Search the parts; those that propose no items score what the others found."""
+    """Search the parts; parts that generate no candidates score those of the others."""
     if all(term.generates_candidates for term in terms) or not any(term.generates_candidates for term in terms):
         return [term.search(queries, taken, filter, threads) for term in terms]
     lists = {
@@ -211,7 +211,7 @@ def _matches(lacking: tuple[bytes, bytes], catalog: Strings) -> Candidates:
 
 
 class CursorSum:
-    """What `weighted_topk` does in many calls, in one: the same answer, to the last bit.
+    """Compute the result of `weighted_topk` in one native call, with the same bits.
 
     It serves where no part's search is any code of its own but that of a native index, no filter stands, and every
     part's list tells its scale.

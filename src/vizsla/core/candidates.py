@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Stats:
-    """The cost of answering, summed over all queries of the call.
+    """The cost of an answer, summed over all queries of the call.
 
     Parameters
     ----------
@@ -96,7 +96,7 @@ class Stats:
 
 
 class PairScores(NamedTuple):
-    """Scores of candidates, one an item, in the candidates' order; nothing is sorted until an answer is made.
+    """Scores of candidates, one per item, in the order of the candidates.
 
     Parameters
     ----------

@@ -38,7 +38,7 @@ NO_METADATA = NoMetadata()
 
 
 class Item(NamedTuple):
-    """What can be found: an id, a text, and perhaps a title and more.
+    """An item: an id, a text, and optionally a title and metadata.
 
     Parameters
     ----------

@@ -9,7 +9,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Explanation:
-    """A score, what it is the score of, and the shares it is made of.
+    """A score, its meaning, and the contributions that it consists of.
 
     Parameters
     ----------

@@ -25,7 +25,7 @@ MAX_VALUE_CHARS = 200
 
 
 class Snippet(NamedTuple):
-    """The part of a text that shows most of the query's words.
+    """The part of a text with the most query words.
 
     Attributes
     ----------

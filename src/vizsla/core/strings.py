@@ -23,7 +23,7 @@ _MAX_SHOWN_CHARS = 40
 
 
 class Strings(Sequence[str]):
-    """Strings in three flat arrays, so that a memory-mapped file can serve millions of ids as it lies.
+    """Strings in three flat arrays, so that millions of ids can be used directly from a memory-mapped file.
 
     Parameters
     ----------

@@ -202,7 +202,7 @@ _FLOAT_OVERFLOW = 2**1000
 
 
 def validate_args(function: F) -> F:
-    """Let a function raise InputError for an argument that is plainly not what its annotation says.
+    """Decorate a function so that arguments that contradict their annotations raise InputError.
 
     Looks at what a value is, not at what it holds: that a `Sequence[str]` has a length, not that it holds texts. Two
     are held to more, since functions only pass them on: a path must name a place, and `seed` be a seed.
@@ -238,7 +238,7 @@ def validate_args(function: F) -> F:
 
 
 def validate_init(kind: type[Any]) -> Any:
-    """Let the constructor of a class check its arguments: for dataclasses, which write it themselves."""
+    """Check the arguments of a class's constructor; for dataclasses, whose constructor is generated."""
     kind.__init__ = validate_args(kind.__init__)
     return kind
 
@@ -329,7 +329,7 @@ _PLAIN: dict[str, tuple[str, Test]] = {
 
 @dataclass(frozen=True)
 class NumberRange:
-    """The finite numbers from `low` to `high`; a bool is none, and whole ones have 64 bits at most.
+    """The finite numbers from `low` to `high`, without bools; integers have at most 64 bits.
 
     Parameters
     ----------
@@ -416,7 +416,7 @@ def check_numbers(settings: Any, ranges: Mapping[str, NumberRange]) -> None:
 
 
 class DatasetWarning(UserWarning):
-    """Something in the data was handled by a documented rule; the message counts it."""
+    """A warning that something in the data was handled by a documented rule, with a count."""
 
 
 class WarningLog:

@@ -35,7 +35,7 @@ _BARE_FIELD = re.compile(r"[^\W\d][\w.\-]*")
 
 
 class Condition(ABC):
-    """What items must fulfill, made by `where`; `&`, `|` and `~` combine conditions, `str` gives the text.
+    """A condition on items, made by `where`; `&`, `|` and `~` combine conditions, and `str` returns the text.
 
     A condition is true or false of every item, so `not` is the complement: what a missing value does not fulfill, it
     fulfills under `not`, and `!=` and `not in` are the complements of `=` and `in`.
@@ -184,7 +184,7 @@ class FieldCondition(Condition):
 
 @dataclass(frozen=True, repr=False)
 class And(Condition):
-    """Conditions that must all hold.
+    """A conjunction of conditions.
 
     Examples
     --------
@@ -218,7 +218,7 @@ class And(Condition):
 
 @dataclass(frozen=True, repr=False)
 class Or(And):
-    """Conditions of which one must hold."""
+    """A disjunction of conditions."""
 
     type: ClassVar[str] = "or"
 
@@ -229,7 +229,7 @@ class Or(And):
 
 @dataclass(frozen=True, repr=False)
 class Not(Condition):
-    """A condition that must not hold."""
+    """The negation of a condition."""
 
     part: Condition
 

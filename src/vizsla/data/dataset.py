@@ -26,7 +26,7 @@ SECONDS_PER_DAY = 86400.0
 
 
 class ClickEvents(NamedTuple):
-    """Clicks one by one: what a matrix of sums can no longer tell.
+    """Single clicks with their times, which a matrix of sums does not have.
 
     Attributes
     ----------
@@ -78,7 +78,7 @@ class ClickEvents(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SplitReport:
-    """What a split was asked for and what it became.
+    """The requested and the actual numbers of a split.
 
     Parameters
     ----------
@@ -116,7 +116,7 @@ class SplitReport:
 
 
 class Dataset:
-    """Items, queries, what people chose, and what judges said.
+    """Items, queries, clicks and judgments.
 
     Ids are held in memory; texts are read again from their source whenever they are iterated. Every matrix has one row
     a query and one column an item, in the order of `query_ids` and `item_ids`.

@@ -31,7 +31,7 @@ _MONDAY = 3
 
 @dataclass(frozen=True, slots=True)
 class Facet:
-    """What is counted of one field: its values unless a way of making ranges is given.
+    """How one field is counted: by values, or by ranges if given.
 
     Parameters
     ----------

@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 
 class Filter:
-    """One flag an item, and the forms that indexes derive from it: made once, used for many queries.
+    """A boolean per item, and the forms that indexes derive from it; made once and used for many queries.
 
     Parameters
     ----------

@@ -190,7 +190,7 @@ def _seal(encoder: int | None, side: int, key: bytes, numbers: bytes) -> int:
 
 
 class EmbeddingCache(Encoder):
-    """An encoder that asks the one inside only for texts that it has not encoded before, in any process.
+    """An encoder that caches the vectors of another one in a file that processes share.
 
     Vectors are stored by the encoder's fingerprint and a digest of the text, bit for bit, those of queries and of items
     apart. It has the fingerprint of the encoder inside, so whatever was built with the one accepts the other. What is

@@ -32,7 +32,7 @@ STORED = ("url", "model", "shape", "shorten", "key_variable", "headers", "query_
 
 
 class HttpEncoder(Encoder):
-    """Asks a service for vectors, in one of three shapes that services speak.
+    """Requests vectors from a service, in one of three API formats.
 
     "openai" sends `{model, input}` and reads `{data: [{index, embedding}]}` (`/v1/embeddings`: OpenAI, vLLM, Ollama);
     "cohere" sends `{model, texts, input_type}` and reads `{embeddings: {float: …}}` (`/v2/embed`); "tei" sends

@@ -376,7 +376,7 @@ MAX_DIMENSIONS = 2**31 - 1
 
 
 class MissingEncoder(TokenEncoder):
-    """Knows what an encoder was, and says so when a text is to be encoded.
+    """Stands in for an encoder that could not be loaded; encoding a text raises an error that describes it.
 
     Parameters
     ----------

@@ -73,7 +73,7 @@ def remove_encoding(folder: str | Path) -> None:
 
 
 class EncodingFile:
-    """Rows on their way into a file.
+    """Writes rows into a file, resumably.
 
     Parameters
     ----------
@@ -217,7 +217,7 @@ def resumable_tokens(
 
 
 class TokenEncoding(EncodingFile):
-    """Token vectors on their way into a file.
+    """Writes token vectors into a file, resumably.
 
     Parameters
     ----------

@@ -92,7 +92,7 @@ MODEL_INPUTS = {"input_ids", "attention_mask"}
 
 
 class VocabularySession:
-    """Loads the model when the first text comes, and runs texts of one length together.
+    """Loads the model at the first text, and batches texts of equal length.
 
     Parameters
     ----------
@@ -156,7 +156,7 @@ TEXTS_PER_BATCH = 256
 
 
 class SidrEncoder(Encoder, Artifact):
-    """Texts become weighted tokens: a query by a table and a transformer, an item by its tokens and the transformer.
+    """Encodes texts as weighted tokens: queries by a table and a transformer, items by their tokens and a transformer.
 
     So full parametric search is beta search, and on top of it what the transformer knows of the item. Of the
     transformer's tokens a text keeps the strongest. It runs on ONNX Runtime, without torch (extra `onnx`).

@@ -21,7 +21,7 @@ TIMED_QUERIES = 200
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What a system's answers cost; None where it is unknown, as for a run that another program made.
+    """The cost of a system's answers; None where it is unknown, as for runs of other programs.
 
     Parameters
     ----------

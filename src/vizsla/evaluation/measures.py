@@ -22,7 +22,7 @@ Qrels = Mapping[str, Mapping[str, int]]
 
 
 class JudgedSplits(Protocol):
-    """What evaluation asks of a dataset."""
+    """The interface that evaluation needs of a dataset."""
 
     @property
     def splits(self) -> Iterable[str]:
@@ -167,7 +167,7 @@ def depth_needed(measures: Iterable[Any]) -> int:
 
 
 def _check_parameters(measure: Any, asked: object) -> None:
-    """Refuse what would crash the native code under ir-measures: it takes any cutoff on trust."""
+    """Reject cutoffs that would crash the native code below ir-measures, which does not check them."""
     known = measure.SUPPORTED_PARAMS
     unknown = next((name for name in measure.params if name not in known), None)
     if unknown is not None:

@@ -95,7 +95,7 @@ def answer_accuracy(
 
 @dataclass(frozen=True)
 class OverlapMatrix:
-    """What each system finds, for all pairs of systems in one table.
+    """The relevant pairs found by each system, for all pairs of systems in one table.
 
     Parameters
     ----------
@@ -206,7 +206,7 @@ def _pairs_found(rows: Sequence[Sequence[str]], queries: JudgedQueries) -> list[
 
 @dataclass(frozen=True)
 class Overlap:
-    """How the relevant (query, item) pairs of a split divide between two match sets.
+    """The relevant (query, item) pairs of a split by which of two match sets contains them.
 
     Parameters
     ----------

@@ -66,18 +66,18 @@ class BiEncoderSettings:
     max_steps : int, optional
         Plan for at most so many steps.
     batch : int
-        Queries a step; each one's clicked item is a negative of the others.
+        Queries per step; each one's clicked item is a negative of the others.
     negatives : int
         Hard negatives for each query of a step; 0 leaves those of the batch alone.
     mining : {"retriever", "mined", "live"}
         What finds them: the retriever, once; the model, at every refresh; or the queries' vectors of the step among the
         items' of the last refresh.
     depth : int
-        Hard negatives are drawn from so many best items.
+        Hard negatives are drawn from this number of best items.
     refresh : int
         Steps between two encodings of all items, where the model finds the negatives.
     scale : float
-        What cosines are multiplied by in the loss.
+        Factor of the cosines in the loss.
     share : float
         The click loss's share; the rest is distillation from a teacher.
     teacher_loss : {"shares", "squares"}
@@ -89,17 +89,17 @@ class BiEncoderSettings:
     warm_up : float
         The share of the steps over which the rate rises.
     frozen_layers : int
-        How many of the lowest layers stay as they are, with the embeddings: a step costs less.
+        Number of lowest layers that are not trained, like the embeddings: a step costs less.
     every : int
         Steps between two looks at the held-out queries.
     patience : int
         End after so many looks without a better one.
     held_out : int
-        How many queries are held out at most.
+        Maximum number of held-out queries.
     cold : float in [0, 1]
         The share of them about items without another click.
     pool : int
-        How many items held-out queries are asked among: the clicked ones, and others at random.
+        Size of the pool that held-out queries are ranked over: the clicked items, and random others.
     bfloat16 : bool
         Compute the layers in bfloat16, which some CPUs do several times as fast; weights stay float32.
     seed : int

@@ -86,7 +86,7 @@ class CrossEncoderSettings:
     patience : int
         Stop after this number of evaluations without a better one.
     held_out : int
-        How many queries are held out at most.
+        Maximum number of held-out queries.
     cold : float in [0, 1]
         The share of them about items without another click.
     bfloat16 : bool

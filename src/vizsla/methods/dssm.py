@@ -54,13 +54,13 @@ class DssmSettings:
     max_steps : int, optional
         Plan for at most so many steps.
     batch : int
-        Queries a step; each one's clicked item is a negative of the others.
+        Queries per step; each one's clicked item is a negative of the others.
     negatives : int
         Hard negatives for each query of a step; 0 leaves those of the batch alone.
     depth : int
-        They are drawn from so many best items of the retriever.
+        They are drawn from this number of best items of the retriever.
     scale : float
-        What cosines are multiplied by in the loss.
+        Factor of the cosines in the loss.
     rate : float
         Adagrad's learning rate.
     warm_up : float
@@ -70,7 +70,7 @@ class DssmSettings:
     patience : int
         End after so many looks without a better one.
     held_out : int
-        How many queries are held out at most.
+        Maximum number of held-out queries.
     cold : float in [0, 1]
         The share of them about items without another click.
     seed : int

@@ -169,7 +169,7 @@ def _seal(scorer: int | None, query: int, item: int, bits: int) -> int:
 
 
 class ScoreCache(WrappedScorer):
-    """A scorer that asks the one inside only for pairs of texts that it has not scored before, in any process.
+    """A scorer that caches the scores of another one in a file that processes share.
 
     Scores are stored by the scorer's fingerprint, the query's text and the item's text, bit for bit. What is missing
     is sent in chunks, and a chunk is stored before the next one is sent: a failed run loses at most one chunk,

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class CrossEncoder(TextScorer, Artifact):
-    """Scores pairs of texts with a cross-encoder: a good judge of a pair, and a dear one; use it after `>>`.
+    """Scores pairs of texts with a cross-encoder: accurate but expensive; use it after `>>`.
 
     Pairs of all queries of a call go through the model together, those of like length in one batch. Every pair is a
     model call: a `Budget` limits them, a `ScoreCache` remembers them.

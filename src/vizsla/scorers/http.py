@@ -24,7 +24,7 @@ SHAPES = ("cohere", "tei")
 
 
 class HttpReranker(TextScorer):
-    """Asks a service for scores of texts, in one of two shapes that services speak.
+    """Requests scores of texts from a service, in one of two API formats.
 
     "cohere" sends `{model, query, documents, top_n}` and reads `{results: [{index, relevance_score}]}`, as Cohere,
     Jina, vLLM and Vizsla's own service do; "tei" sends `{query, texts}` and reads `[{index, score}]`, as Hugging Face's

@@ -172,7 +172,7 @@ TAKES = ("query", "pairs", "batch")
 
 
 class FunctionScorer(TextScorer):
-    """Any Python function of query and item texts as a scorer.
+    """A scorer from a Python function of query and item texts.
 
     Parameters
     ----------

@@ -24,7 +24,7 @@ from vizsla.typing import Float32Array, Int64Array
 
 
 class WrappedScorer(Scorer):
-    """What a Budget and a ScoreCache share: they are scorers with the items and the scale of the one inside.
+    """Base class of scorers around another one, with its items and its scale.
 
     Parameters
     ----------
@@ -221,7 +221,7 @@ class Budget(WrappedScorer):
 
 
 class _Metered(WrappedScorer):
-    """Stands right before the scorer that makes the calls, and reserves them."""
+    """Reserves calls right before the scorer makes them."""
 
     def __init__(self, scorer: Scorer, spending: CallCounter):
         super().__init__(scorer)
@@ -249,7 +249,7 @@ class _Metered(WrappedScorer):
 
 
 class Retrying(WrappedScorer):
-    """Asks the scorer inside again when it fails, after a pause that doubles each time.
+    """Repeats failed calls of a scorer, with pauses that double each time.
 
     Every attempt counts: `stats` hold what was sent, failed or not, and a `Budget` inside, `Retrying(Budget(…))`, is
     charged for each. A ScoreCache goes outside, `ScoreCache(Retrying(…), …)`, so that what was answered is kept. Only
