@@ -130,7 +130,7 @@ def _check(name: str, array: Float32Array, shape: tuple[int, ...]) -> None:
 
 
 class TwoSidedEncoder(Encoder, Artifact):
-    """Queries go through one encoder, items through another of the same width: what training one side leaves.
+    """Two encoders of the same width, one for queries and one for items, as after training one side.
 
     Parameters
     ----------

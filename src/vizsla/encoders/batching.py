@@ -119,7 +119,7 @@ class ReadTexts:
 
 
 def encode_items(encoder: Encoder, texts: Iterable[str]) -> NDArray[np.float32]:
-    """Encode item texts, read once, in batches; larger than memory is what `Vectors.encode` is for.
+    """Encode item texts, read once, in batches. For results larger than memory see `Vectors.encode`.
 
     Examples
     --------

@@ -176,7 +176,7 @@ def _encoded(encoder: Any, texts: Iterable[str]) -> Iterator[TokenRows]:
 
 
 class WordEncoder(TokenEncoder, Artifact):
-    """Encodes every word as if it were a text: late interaction without a transformer.
+    """Encodes every word as a text of its own: late interaction without a transformer.
 
     Parameters
     ----------

@@ -27,7 +27,7 @@ from vizsla.typing import Float32Array
 
 
 class SentenceEncoder(TokenEncoder):
-    """A transformer as sentence-transformers loads it (extra `neural`). Code from the hub is never run.
+    """A model of sentence-transformers (extra `neural`). Code from the hub is never run.
 
     Parameters
     ----------

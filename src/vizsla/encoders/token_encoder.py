@@ -57,7 +57,7 @@ class TokenRows:
 
 
 class TokenEncoder(Encoder):
-    """An encoder that can also give a vector for every token, before they are pooled to one."""
+    """An encoder that can also return a vector per token, before pooling."""
 
     @abstractmethod
     def query_tokens(self, texts: Sequence[str]) -> TokenRows:
@@ -73,7 +73,7 @@ class TokenEncoder(Encoder):
 
 
 class QueryTokens:
-    """What `Queries.encoded` asks for the token vectors of a call's queries, so that they too are made once.
+    """Token vectors of a call's queries by way of `Queries.encoded`, so that they are computed once.
 
     Parameters
     ----------

@@ -52,7 +52,7 @@ def _share(token: str, asked: float, given: float, *, own: bool) -> Explanation:
 
 
 class TokenTable(Encoder, Artifact):
-    """Turns a query into weighted tokens by look-up alone: no model runs.
+    """Encodes a query as weighted tokens by table look-up, without a model.
 
     A query's row is the sum over its distinct tokens of each one's weight on itself and its gains on other tokens; what
     comes out below 0 counts as 0.

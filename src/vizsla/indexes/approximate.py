@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class ApproximateIndex(DenseIndex):
-    """What HNSW and IVF share: their finds are scored as their exact twin scores, which completes a filtered answer."""
+    """Base class of HNSW and IVF: candidates get exact scores, and exact search completes filtered answers."""
 
     exact = False
 
@@ -87,7 +87,7 @@ class ApproximateIndex(DenseIndex):
 
 
 def _replaced(found: Candidates, rows: NDArray[np.int64], others: Candidates) -> Candidates:
-    """Put other answers in the place of some rows."""
+    """Replace the answers of some rows."""
     parts = [found.row(number) for number in range(len(found))]
     for place, number in enumerate(rows.tolist()):
         parts[number] = others.row(place)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class DenseIndex(Index):
-    """Inner products with what is kept of item vectors: the vectors themselves, or codes for them."""
+    """Base class of indexes by inner product, over vectors or codes."""
 
     takes_items: ClassVar[bool] = False
     """Whether items can be added by `with_items` and removed by `without_items`, without training."""
@@ -100,7 +100,7 @@ def _dense(queries: Any) -> Any:
 
 
 class StoredIndex(DenseIndex):
-    """Inner products with stored vectors. Every score is that of `pair_dots`, however the item was found.
+    """Base class of indexes over stored vectors. Every score is that of `pair_dots`, in any search path.
 
     Parameters
     ----------

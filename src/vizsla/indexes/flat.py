@@ -68,7 +68,7 @@ PREFILTER_ARRAYS = ("guard_codes", "guard_scales", "guard_errors")
 
 
 class Int8Prefilter:
-    """Coarse rows that say which items cannot be among the best, so that few vectors are read in full.
+    """An int8 copy with error bounds, which excludes most items before vectors are read in full.
 
     A vector is its scale times its bytes, plus a rest. By Cauchy and Schwarz the rest moves a score by no more than the
     query's length times its own, which is stored: `errors`.
@@ -169,7 +169,7 @@ MIN_STREAMED_SHARE = 0.3
 
 
 class FlatIndex(StoredIndex):
-    """Every item's inner product with the query; the answer depends neither on the batch, nor on `k`, nor on threads.
+    """Exact search by inner product; the answer does not depend on the batch, on `k` or on threads.
 
     Examples
     --------

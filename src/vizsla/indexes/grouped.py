@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class GroupedIndex(Index):
-    """Vectors with owners. Exact when the index over the vectors is: no item is lost to another's many vectors.
+    """Several vectors per item. Exact if the index over the vectors is: many vectors of one item displace no other.
 
     Parameters
     ----------

@@ -37,7 +37,7 @@ MIN_LINKS, MAX_LINKS = 2, 512
 
 
 class HnswGraph:
-    """The neighbor lists. Every number is checked: Faiss follows them without looking.
+    """The neighbor lists. Every number is checked, because Faiss does not check them.
 
     Parameters
     ----------
@@ -151,7 +151,7 @@ is 2.5 times as fast an item."""
 
 
 class HnswSearch(ApproximateIndex):
-    """What HNSW over vectors and over codes share: how far a walk looks, and how Faiss is asked to walk."""
+    """Base class of HNSW over vectors and over codes: `ef`, and the calls of Faiss."""
 
     graph: HnswGraph
     ef: int

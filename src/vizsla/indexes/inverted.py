@@ -28,7 +28,7 @@ MAX_COPIED_SHARE = 0.25
 
 
 class FilteredPostings:
-    """A mask at first; postings of the allowed items alone once the filter has earned them.
+    """A filter as a mask; once it is used often, as postings of the allowed items only.
 
     Under a mask lists are read in full length, and pruning sets in late, for the best items may be forbidden. The
     allowed items' own postings have neither fault, but to copy them all postings are read once, which takes about

@@ -111,7 +111,7 @@ class Lists(NamedTuple):
 
 
 class IvfSearch(ApproximateIndex):
-    """What inverted files of vectors and of codes share: which lists are read, and how Faiss is asked to read them."""
+    """Base class of inverted files of vectors and of codes: the choice of lists, and the calls of Faiss."""
 
     centers: ItemVectors
     lists: Int32Array

@@ -46,7 +46,7 @@ class NodeWeights(NamedTuple):
 
 
 class Layer(NamedTuple):
-    """A layer as search reads it; see native/tree/chunked_layer.hpp."""
+    """A layer in the layout of search; see native/tree/chunked_layer.hpp."""
 
     child_offsets: NDArray[np.int32]
     bucket_offsets: NDArray[np.int64]

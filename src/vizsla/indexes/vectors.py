@@ -24,7 +24,7 @@ NUMBERS_PER_BLOCK = 1 << 22
 
 
 class ItemVectors:
-    """Item vectors in float32, float16, or one byte a number; what an index scores is what is decoded from here.
+    """Item vectors in float32, float16 or int8; an index scores the decoded values.
 
     A byte c of dimension j stands for ``low[j] + (c + 0.5) / 255 · span[j]``, Faiss's 8-bit scalar quantizer.
 

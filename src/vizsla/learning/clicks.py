@@ -433,7 +433,7 @@ def _numbered(texts: Sequence[str]) -> tuple[list[str], NDArray[np.int64]]:
 def summed_units(
     rows: NDArray[np.int64], items: NDArray[np.int64], units: Int64Array
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], Int64Array]:
-    """Add up repeated clicks; leave out what comes to nothing; refuse to go below."""
+    """Sum repeated clicks; drop pairs of weight 0; a negative sum raises."""
     if not len(rows):
         return rows, items, units
     order = np.lexsort((items, rows))

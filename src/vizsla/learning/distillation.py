@@ -80,7 +80,7 @@ QUERIES_PER_BATCH = 1024
 
 
 class Teacher:
-    """The best items of a retriever for the queries that are trained on, and its scores of any others.
+    """A teacher's best items for the training queries, and its scores of other items.
 
     Parameters
     ----------

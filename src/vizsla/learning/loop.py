@@ -71,7 +71,7 @@ class TrainingState(Artifact):
 
 
 class TrainingProgress(NamedTuple):
-    """How far a training is, and how good: reported after every step.
+    """Progress and quality of a training, reported after every step.
 
     Attributes
     ----------
@@ -99,7 +99,7 @@ Watch = Callable[[TrainingProgress], None]
 
 
 class Training(ABC):
-    """What a loop trains. Its steps depend on settings, data and their number alone, so that they can be repeated.
+    """Base class of trainings. A step depends only on settings, data and its number, so that it can be repeated.
 
     Parameters
     ----------

@@ -16,7 +16,7 @@ MAX_PAIRS_PER_CHUNK = 1 << 20
 
 
 class LossAndGradients(NamedTuple):
-    """A batch's mean loss, and what each score adds to it.
+    """A batch's mean loss, and its derivative by each score.
 
     Attributes
     ----------
@@ -234,7 +234,7 @@ def _cross_entropy(scores: NDArray[np.float64]) -> tuple[float, NDArray[np.float
 
 @dataclass(frozen=True)
 class TokenSide:
-    """Learned queries, and passages as token sets: what beta search scores.
+    """Learned queries against passages as token sets: the scores of beta search.
 
     Parameters
     ----------
@@ -264,7 +264,7 @@ class TokenSide:
 
 @dataclass(frozen=True)
 class VectorSide:
-    """Queries and learned passages: what full parametric search scores, or alpha search with plain token sets.
+    """Queries against learned passages: the scores of full parametric search, or of alpha search for token sets.
 
     Parameters
     ----------

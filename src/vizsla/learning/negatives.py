@@ -73,7 +73,7 @@ def _top(found: NDArray[np.float32], k: int, first: int) -> tuple[Int32Array, ND
 
 
 class SyntheticQueries:
-    """Queries for items without queries: where a query lies, seen from its item, is much alike everywhere.
+    """Synthetic queries for items without clicks, at the offsets at which real queries lie from their items.
 
     Every item may be drawn, clicked or not, so that training on clicks does not forget those without.
 

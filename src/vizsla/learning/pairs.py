@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class PairTrainingData:
-    """What a cross-encoder or a bi-encoder learns from.
+    """Training data of a cross-encoder or a bi-encoder.
 
     Parameters
     ----------
@@ -127,7 +127,7 @@ class ContrastiveBatch(NamedTuple):
 
 
 class TwoSides(Protocol):
-    """What makes vectors of queries and of items."""
+    """Encoders of queries and of items."""
 
     def queries(self, texts: Sequence[str]) -> Any:
         """Encode query texts."""
@@ -142,7 +142,7 @@ MEASURE = "nDCG@10"
 
 @dataclass(frozen=True)
 class HeldOutPool:
-    """Held-out queries, and the items that they are asked among.
+    """Held-out queries, and the pool of items that they are ranked over.
 
     Parameters
     ----------

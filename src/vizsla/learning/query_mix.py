@@ -27,7 +27,7 @@ COMMON_SHARE = 0.1
 
 
 class Mix(NamedTuple):
-    """Shares of the kinds of queries that are expected; they add up to 1.
+    """Expected shares of the kinds of queries; they add up to 1.
 
     Attributes
     ----------

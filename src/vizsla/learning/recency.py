@@ -72,7 +72,7 @@ def decayed(clicks: Any, half_life: float) -> Any:
 
 
 def choose_half_life(clicks: Any, build: Build) -> Choice:
-    """Try half-lives on the latest tenth of the clicks; none at all unless another is clearly better.
+    """Select a half-life on the latest tenth of the clicks; none unless one is clearly better.
 
     Returns
     -------

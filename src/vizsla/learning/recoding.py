@@ -16,7 +16,7 @@ PAIRS_PER_BLOCK = 8192
 
 
 class CodeGradients(NamedTuple):
-    """What a loss says about the scores of some queries and items, pair by pair.
+    """Derivatives of a loss by the scores of some queries and items, pair by pair.
 
     Attributes
     ----------

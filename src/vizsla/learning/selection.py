@@ -43,7 +43,7 @@ EQUAL_DIGITS = 6
 
 
 class ChoiceWarning(UserWarning):
-    """The clicks are too few to choose settings by, so what stood was kept; the message says what that is."""
+    """A warning that there are too few clicks for a selection; the message says what was used instead."""
 
 
 QUALITIES = ("all", "warm", "cold")
@@ -51,7 +51,7 @@ QUALITIES = ("all", "warm", "cold")
 
 @dataclass(frozen=True)
 class Choice:
-    """What was tried on held-out clicks and what came of it.
+    """The trials of a selection on held-out clicks, and the selected one.
 
     Parameters
     ----------
@@ -349,7 +349,7 @@ def highest(preference: Sequence[float] | None = None) -> Rule:
 
 
 class Gain(NamedTuple):
-    """What one trial has more than another, on the mean query.
+    """The mean gain of one trial over another per query, with its standard error.
 
     Attributes
     ----------
@@ -397,7 +397,7 @@ class Gain(NamedTuple):
 
 @dataclass(frozen=True)
 class Judge:
-    """Weighs the kinds of queries by the share that each will have, however many of it were held out.
+    """Compares trials, with the kinds of queries weighted by their expected shares.
 
     Parameters
     ----------

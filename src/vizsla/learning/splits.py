@@ -124,7 +124,7 @@ def _split_by_share(clicks: csr_array, queries: int, share: float, seed: int) ->
 def cold_warm_counts(
     clicks: csr_array, *, cold: int, warm: int, seed: int, eligible: BoolArray | None = None
 ) -> ColdWarmSplit:
-    """Choose so many cold and so many warm rows, or as many of either kind as there are.
+    """Choose numbers of cold and warm rows, or as many of either kind as there are.
 
     Parameters
     ----------
@@ -346,7 +346,7 @@ def _like(dataset: Dataset, *, messages: tuple[str, ...] = (), **parts: Any) -> 
 def split_by_time(
     dataset: Dataset, *, held_out: float = 0.1, after: str | float | None = None
 ) -> tuple[Dataset, Dataset]:
-    """Part a dataset at a moment.
+    """Split a dataset by time.
 
     Parameters
     ----------
@@ -411,7 +411,7 @@ def _moment(events: ClickEvents, held_out: float, after: str | float | None) -> 
 
 @dataclass(frozen=True)
 class LogSplit:
-    """One split: the log that is left, and the queries that are held out."""
+    """One split: the remaining log, and the held-out queries."""
 
     train: ClickLog
     held: Int64Array
@@ -451,7 +451,7 @@ def too_few_message(log: ClickLog) -> str:
 
 
 class ClickSample(NamedTuple):
-    """Some of a log's items, with all that chose them.
+    """Some of a log's items, with all their queries.
 
     Attributes
     ----------
@@ -520,11 +520,11 @@ def draw_sample(clicks: csr_array, queries: int, *, seed: int) -> ClickSample:
 
 
 class TooFewClicksError(InputError):
-    """There are too few clicks to hold any out."""
+    """An error: there are too few clicks to hold any out."""
 
 
 class Holdout(NamedTuple):
-    """A dataset parted in two: what may be learned from, and what is judged by.
+    """A dataset split into training clicks and held-out searches.
 
     Attributes
     ----------

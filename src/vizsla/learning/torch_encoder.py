@@ -25,7 +25,7 @@ ADAM_MOMENTS = {"mean": "exp_avg", "square": "exp_avg_sq"}
 
 
 class TorchQueryEncoder:
-    """A copy of a sentence-transformers model, trained by AdamW; the loss's gradient comes from outside.
+    """A copy of a sentence-transformers model, trained by AdamW; the caller computes the gradient of the loss.
 
     Parameters
     ----------

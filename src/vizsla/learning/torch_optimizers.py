@@ -16,7 +16,7 @@ WEIGHT_DECAY = 0.01
 
 
 class TorchAdamW:
-    """Moves weights against gradients, and can be stopped and begun again where it was.
+    """AdamW with a state that can be saved and restored.
 
     Parameters
     ----------

@@ -26,7 +26,7 @@ LAYER = re.compile(r"\.(?:layer|layers|h|block)\.(\d+)\.")
 
 
 class TorchTowers:
-    """Copies of a model that learn by AdamW; the loss's gradient by their vectors comes from outside.
+    """Copies of a model trained by AdamW; the caller computes the gradient of the loss by their vectors.
 
     Parameters
     ----------

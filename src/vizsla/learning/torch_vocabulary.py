@@ -54,7 +54,7 @@ def _loaded(transformers: Any, folder: Path, dropout: float) -> Loaded:
 
 @contextmanager
 def _silence(transformers: Any) -> Iterator[None]:
-    """Keep the library's own progress bar away while weights are read."""
+    """Hide the library's progress bar while weights are read."""
     logging = transformers.utils.logging
     shown, level = logging.is_progress_bar_enabled(), logging.get_verbosity()
     logging.disable_progress_bar()
@@ -99,14 +99,14 @@ TEXTS_PER_PASS = 16
 
 
 class TokenBatch(NamedTuple):
-    """States of the tokens of some texts, one text after another, without padding."""
+    """Token states of some texts, concatenated without padding."""
 
     states: Any
     lengths: Any
 
 
 class VocabularyModel:
-    """Texts become weights over a vocabulary: the highest of all positions, through elu1p (x + 1, or e^x below 0).
+    """Encodes texts as weights over a vocabulary: the maximum over positions of elu1p (x + 1, or e^x below 0).
 
     Parameters
     ----------
@@ -284,7 +284,7 @@ MLM_RATES = {"body": 5e-5, "head": 2e-4, "rest": 2e-3}
 def train_masked(
     model: VocabularyModel, texts: Sequence[Int64Array], tokens: Int64Array, mask: int, *, steps: int, seed: int = 0
 ) -> list[float]:
-    """Teach the model with some texts, and return each step's loss; tokens that no text holds are never guessed.
+    """Train the model on texts by masked tokens, and return each step's loss; only tokens of the texts are predicted.
 
     Parameters
     ----------
@@ -316,7 +316,7 @@ def train_masked(
 def _loss(
     model: VocabularyModel, texts: list[Int64Array], tokens: Int64Array, mask: int, rng: np.random.Generator
 ) -> float:
-    """Leave the gradients of a batch with the weights; return its loss."""
+    """Compute the gradients of a batch; return its loss."""
     hidden, places, wanted = [], [], []
     start = 0
     for text in texts:

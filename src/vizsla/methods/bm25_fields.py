@@ -239,7 +239,7 @@ Measured = Callable[[tuple[Field, ...]], Float64Array]
 
 
 def choose_fields(fields: Sequence[Field], measured: Measured) -> tuple[tuple[Field, ...], Choice]:
-    """Choose weights and length norms, one after another, by what queries with clicks say.
+    """Select weights and length norms, one after another, on queries with clicks.
 
     Nothing but these few numbers is learned, by a method that sees no click otherwise: no click need be held out.
 

@@ -34,7 +34,7 @@ MAX_CACHED_WORDS = 8192
 
 
 class Word(NamedTuple):
-    """What a word asks for, in queries of one language: columns and weights, not yet added up.
+    """Columns and weights of a word in queries of one language, not yet summed.
 
     `idf` is that of `holders` items among `documents`.
     """
@@ -51,7 +51,7 @@ Words = dict[tuple[str, int], Word]
 
 
 class QueryWords(NamedTuple):
-    """The words of a query and how often it has each.
+    """The words of a query and their counts.
 
     `language` is its language as a place among the analyzer's, -1 where it is not clear.
     """
@@ -61,7 +61,7 @@ class QueryWords(NamedTuple):
 
 
 class MixedQueryReader:
-    """Finds the language of a query, and the words that it asks for, in a catalog in several languages.
+    """Detects the language of a query and looks up its words in a catalog of several languages.
 
     Parameters
     ----------

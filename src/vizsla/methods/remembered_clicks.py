@@ -200,7 +200,7 @@ def click_memory(
     prior: float = PRIOR_CLICKS,
     half_life: float | str | None = None,
 ) -> ClickMemory:
-    """Remember which items were clicked for which query.
+    """Build a retriever of the items that were clicked for the same query.
 
     Parameters
     ----------

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class PqStructure(ApproximateIndex, PqIndex):
-    """What HNSW and IVF over codes share: 8-bit codes that Faiss reads too, and scores that are those of `PqIndex`.
+    """Base class of HNSW and IVF over codes: 8-bit codes shared with Faiss, and the scores of `PqIndex`.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ class PqStructure(ApproximateIndex, PqIndex):
 
 
 class HnswPqIndex(HnswSearch, PqStructure):
-    """HNSW whose items are codes. The graph is built over the vectors themselves, which are then let go.
+    """HNSW over codes. The graph is built over the vectors, which are not kept.
 
     Codes lie a row an item, as the walk reads them: Faiss looks at them where they are, in memory or in a mapped file.
 
@@ -145,7 +145,7 @@ def _storage(codes: PqCodes, book: Codebook) -> Any:
 
 
 class ListedCodes(PqCodes):
-    """Codes of 8 bits, a row an item, those of one list after those of another; within a list by number.
+    """8-bit codes, one row per item, ordered by list and by number within a list.
 
     Parameters
     ----------

@@ -261,7 +261,7 @@ ITEMS_PER_BLOCK = 64
 
 
 class PqCodes:
-    """Codes of all items, in the order in which a scan reads them, or a row an item, as a walk does.
+    """Codes of all items, in the layout of a scan or, for graphs, one row per item.
 
     A code of 8 bits is a byte; two of 4 bits share one, that of the earlier sub-space in its lower half. The bytes of
     64 items lie side by side: ``stored[item // 64, byte, item % 64]``. Places after the last item hold zeros. In rows

@@ -102,7 +102,7 @@ DEFAULT_ROUNDS = 50
 
 
 class PqIndex(DenseIndex):
-    """Product quantization (Jégou et al., 2011), with OPQ's rotation (Ge et al., 2013) unless told otherwise.
+    """Product quantization (Jégou et al., 2011), by default with OPQ's rotation (Ge et al., 2013).
 
     An item's score is the sum over sub-spaces of the query's inner product with the item's centroid. These products
     are made once a query, in float64, and rounded to float32; they are added in float32 in the order of the sub-spaces.

@@ -115,7 +115,7 @@ def _clustered(piece: Float32Array, bits: int, seed: int) -> Float32Array:
 
 
 def _own_centroids(rotated: Float32Array, subspaces: int, count: int) -> Float32Array:
-    """Give every vector centroids of its own; the last one's stand for the rest too."""
+    """Use every vector as a centroid; the last one also fills the rest."""
     numbers = np.minimum(np.arange(count), len(rotated) - 1)
     pieces = rotated[numbers].reshape(count, subspaces, -1)
     return np.ascontiguousarray(pieces.transpose(1, 0, 2))

@@ -116,7 +116,7 @@ def _nearest(texts: list[str], encoder: Encoder, count: int, random: np.random.G
 
 
 class AnchorScores(Artifact):
-    """Exact scores, anchor queries × items: what an expensive scorer says of the whole catalog.
+    """Exact scores of an expensive scorer over the whole catalog, anchor queries × items.
 
     Parameters
     ----------
@@ -240,7 +240,7 @@ SCORE_TOLERANCE = 1e-3
 
 @dataclass(frozen=True)
 class AnchorCost:
-    """What scoring the anchors takes.
+    """Estimated cost of scoring the anchors.
 
     Parameters
     ----------

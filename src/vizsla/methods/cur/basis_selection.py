@@ -31,7 +31,7 @@ MAX_QUERIES_PER_FOLD_FOR_BASIS = 48
 
 
 class Tried(NamedTuple):
-    """What is tried.
+    """The ranks, ridges and bases to try.
 
     Examples
     --------

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ItemPool:
-    """Places are numbers within a query's pool; without pools they are item numbers.
+    """Items of each query's pool by place; without pools a place is the item number.
 
     Parameters
     ----------
@@ -160,7 +160,7 @@ def _at(values: Float32Array, where: NDArray[np.int64]) -> float:
 
 
 class Batch(NamedTuple):
-    """What some queries bought together, and what cheap parts and the scorer cost."""
+    """Purchases of some queries, and the cost of the priors and the scorer."""
 
     pool: ItemPool
     ledgers: list[Ledger]
@@ -170,7 +170,7 @@ class Batch(NamedTuple):
 
 
 class Purchase(PurchasedScores):
-    """Exact scores of what was bought, and the weights that estimate the rest.
+    """Exact scores of purchased items, and the weights that estimate the rest.
 
     Parameters
     ----------
@@ -241,7 +241,7 @@ class BudgetedSearch(BudgetedRetriever):
     """
 
     _aligned_priors: Sequence[ReindexedPart[Retriever]] = ()
-    """What else estimates are made of: retrievers' scores."""
+    """The retrievers whose scores are features of the estimates."""
 
     def __init__(
         self, scorer: Scorer, items: Strings, plan: Plan, *, pool: Retriever | None, pool_size: int, seed: int
@@ -374,7 +374,7 @@ class BudgetedSearch(BudgetedRetriever):
 
 
 class _Bill:
-    """Scores pairs, and adds up what that cost."""
+    """Scores pairs, and sums their cost."""
 
     def __init__(self, scorer: ReindexedPart[Any], queries: Queries, rows: range, pool: ItemPool, threads: int):
         self._scorer, self._queries, self._rows, self._pool, self._threads = scorer, queries, rows, pool, threads

@@ -20,7 +20,7 @@ PAIRS_PER_READ = 1 << 14
 
 
 class FinalWeights(NamedTuple):
-    """Small enough to be kept for all queries of a call; estimates of any pairs can be made of it.
+    """Weights from which the estimate of any pair of a call follows; small enough to keep for all its queries.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ class FinalWeights(NamedTuple):
 
 
 class Estimates(ABC):
-    """Scores of all items for each of some queries, the better the more exact scores were added."""
+    """Estimated scores of all items for some queries, which improve with every exact score."""
 
     @abstractmethod
     def learn(self, chosen: Sequence[Int64Array], scores: Sequence[Float32Array]) -> None:
@@ -98,7 +98,7 @@ class Estimates(ABC):
 
 
 class FactorEstimates(Estimates):
-    """Estimates whose items have columns of factors: those of a round are read together.
+    """Estimates over columns of factors, which are read once per round for all queries.
 
     Parameters
     ----------
@@ -272,7 +272,7 @@ def solved(gram: Float64Array, right: Float64Array) -> Float64Array:
 
 
 class PooledEstimates(Estimates):
-    """Estimates of queries that each have items of their own, under numbers of their own.
+    """Estimates of queries with separate item pools.
 
     Parameters
     ----------

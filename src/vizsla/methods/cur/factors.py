@@ -28,7 +28,7 @@ ROWS_PER_PRODUCT = 16
 
 
 class Own(NamedTuple):
-    """What is added to the products: features of the items that only the query knows, weighted, and a number a query.
+    """Terms added to the products: weighted features that differ by query, and a bias per query.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ class Own(NamedTuple):
 
 
 class Factors(Artifact):
-    """A matrix, dimensions × items: all of a dimension's numbers lie side by side.
+    """A matrix, dimensions × items; each dimension is contiguous.
 
     Weights times all items is what every round needs, and it reads this layout in one pass, for all queries together:
     a block of items is widened once and used while it is in the cache. A sum is the same in any company.

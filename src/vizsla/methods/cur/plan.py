@@ -83,7 +83,7 @@ MAX_STOP = 1e6
 
 @dataclass(frozen=True)
 class Plan:
-    """How calls are spent.
+    """How a search spends its calls.
 
     Parameters
     ----------
@@ -153,7 +153,7 @@ def _shares(calls: int, rounds: int) -> Iterator[int]:
 
 @dataclass
 class Ledger:
-    """What was bought for one query: items, exact scores, in which round, and what was estimated before."""
+    """Purchases of one query: items, exact scores, rounds, and the estimates before."""
 
     items: list[Int64Array] = field(default_factory=list)
     scores: list[Float32Array] = field(default_factory=list)

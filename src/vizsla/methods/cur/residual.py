@@ -45,7 +45,7 @@ MAX_PRIORS = 100
 
 
 class ResidualCur(BudgetedSearch):
-    """A budgeted search whose estimates begin with retrievers' scores. Use `residual_cur` to make one.
+    """A budgeted search whose estimates start from retrievers' scores. Use `residual_cur` to make one.
 
     Parameters
     ----------
@@ -185,7 +185,7 @@ def residual_cur(
     seed: int = 0,
     threads: int = 1,
 ) -> ResidualCur:
-    """Search a whole catalog by an expensive scorer under a budget, starting from what retrievers know.
+    """Search a whole catalog by an expensive scorer under a budget, starting from retrievers' scores.
 
     Parameters
     ----------

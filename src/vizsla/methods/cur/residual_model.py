@@ -34,7 +34,7 @@ MIN_VARIANCE_SHARE = 0.1
 
 
 class WeightPrior(NamedTuple):
-    """A linear map to a query's expected weights, and how surely the weights are held there.
+    """A linear map to a query's expected weights, and their precision.
 
     Parameters
     ----------
@@ -184,7 +184,7 @@ leaves the scores with its own noise in them, query by query: then the scores th
 
 @dataclass(frozen=True)
 class Decomposition:
-    """A residual fit before its rank and ridge are settled.
+    """A residual fit before the selection of rank and ridge.
 
     Parameters
     ----------

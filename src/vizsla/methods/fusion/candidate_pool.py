@@ -146,7 +146,7 @@ def make_pool(
 
 @dataclass(frozen=True)
 class _Layout:
-    """Where each candidate stands in rows of one width."""
+    """Return the position of each candidate in rows of one width."""
 
     rows: NDArray[np.int64]
     places: NDArray[np.int64]

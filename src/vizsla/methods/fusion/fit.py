@@ -111,7 +111,7 @@ def fuse(
     seed: int = 0,
     threads: int = 1,
 ) -> Retriever:
-    """Join parts with the weights that serve held-out clicks best; a part may get none, or all of it.
+    """Combine parts by the weights that are best on held-out clicks; a part may get none, or all of it.
 
     The answer is an ordinary composition, or the one part that is best alone; its `report` says what was tried and
     how sure the choice is.

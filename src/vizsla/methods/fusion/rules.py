@@ -204,7 +204,7 @@ CROSS_VALIDATION_ROUNDS = 5
 
 
 class Selection(NamedTuple):
-    """What was selected.
+    """The selected trial.
 
     Attributes
     ----------

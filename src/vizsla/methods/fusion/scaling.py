@@ -22,7 +22,7 @@ nDCG@10 is .390 so, .385 at 0.4, .384 at 0.5, .380 at 0.7 and .372 at 1; linear 
 
 
 class ScoreScaling(NamedTuple):
-    """A rule as `Scaled` takes it."""
+    """The arguments of a `Scaled`."""
 
     how: str
     slope: float
@@ -77,7 +77,7 @@ SCALING_NAMES = (UNSCALED, *METHODS, *SCALING_RULES)
 
 
 class FusionTrial(NamedTuple):
-    """How scores are brought to one scale, what each part weighs (all of them 1), and what items without clicks get.
+    """Normalization, weights of the parts (which sum to 1), and the boost of items without clicks.
 
     Examples
     --------

@@ -77,7 +77,7 @@ weights are moved then, and how many times lifts."""
 
 
 class Search:
-    """Tries what could be good, each once.
+    """Searches for good trials, and measures each once.
 
     Parameters
     ----------

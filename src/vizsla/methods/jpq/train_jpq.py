@@ -271,7 +271,7 @@ def trained_retriever(base: Dense, run: JpqRun, trained: Trained) -> Jpq:
 
 
 def _folder(path: Path) -> Path:
-    """Make a folder for checkpoints: better to fail now than after an epoch."""
+    """Create the checkpoint folder before the training starts."""
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -370,7 +370,7 @@ def _trial(
 
 
 def _split(log: ClickLog | None, cold: float, settings: JpqSettings) -> LogSplit | None:
-    """Hold clicks out to choose by; without enough of them, say that nothing is chosen."""
+    """Hold clicks out for the selection; warn if there are too few."""
     if log is None or settings.stop is not None:
         return None
     if too_few(log):

@@ -32,7 +32,7 @@ MEASURE = "MRR@10"
 
 
 class HeldOutClicks(NamedTuple):
-    """Vectors of held-out queries, what was clicked for them, and whose items have no other click.
+    """Vectors of held-out queries, their clicked items, and which queries are cold.
 
     Attributes
     ----------
@@ -98,7 +98,7 @@ def relevant_of(log: ClickLog) -> Positives:
 
 @dataclass(frozen=True)
 class JpqTrainingData:
-    """Queries' vectors, what was clicked for them, and the teacher to imitate.
+    """Query vectors, their clicked items, and the teacher.
 
     Parameters
     ----------

@@ -32,7 +32,7 @@ XS_RANGES = {
 
 @dataclass(frozen=True)
 class XsSettings:
-    """The numbers of Eq. 8 and of the two additions to it.
+    """Settings of Eq. 8 and of two extensions.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ XL_RANGES = {
 
 @dataclass(frozen=True)
 class XlSettings:
-    """The numbers of Eq. 6.
+    """Settings of Eq. 6.
 
     Parameters
     ----------

@@ -57,7 +57,7 @@ MEASURE = "MRR@10"
 
 @dataclass(frozen=True)
 class _Parts:
-    """What every trial needs about a split: scores of a few hundred candidates a query, by each part."""
+    """Data of a split shared by all trials: scores of a few hundred candidates per query, by each part."""
 
     base: Float32Array
     clicks: Float32Array
@@ -106,7 +106,7 @@ def choose_xs(
     seed: int,
     weights: Float32Array | None = None,
 ) -> Choice:
-    """Try everything on the same splits, then other item weights with the best; return the curve."""
+    """Measure all trials on the same splits, then other item weights with the best; return the curve."""
     splits = list(log_splits(log, cold=cold, seed=seed))
     index = InvertedIndex.build(base) if is_sparse(base) else None
     parts = [_parts(base, log, split, weights, index) for split in splits]
@@ -234,7 +234,7 @@ BASE_DEPTH = 100
 def choose_xl(
     base: Retriever, log: ClickLog, trials: list[XlSettings], *, cold: float, seed: int
 ) -> tuple[Choice, XlSettings]:
-    """Try everything on the same splits and return the curve and the best."""
+    """Measure all trials on the same splits; return the curve and the best."""
     splits = list(log_splits(log, cold=cold, seed=seed))
     by_split = [_tried(base, log, split, trials) for split in splits]
     measured = [np.concatenate(ranks) for ranks in zip(*by_split, strict=True)]

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 
 class Votes(NamedTuple):
-    """A row a query: the items with votes, ascending, and their votes."""
+    """Votes by query: the items with votes, ascending, and their votes."""
 
     offsets: Int64Array
     items: Int32Array
@@ -98,7 +98,7 @@ DEFAULT_BASE_DEPTH = 100
 
 
 class PefaXl(Retriever):
-    """A retriever's score plus what its nearest past queries' clicks add. Use `pefa_xl` to make one.
+    """A retriever's score plus votes of the nearest past queries' clicks. Use `pefa_xl` to make one.
 
     An item without votes keeps its full base score, and an item that only the votes found is scored by the
     base: a constant added to all base scores changes no ranking.
@@ -382,7 +382,7 @@ def joined_with_votes(
     *,
     share: float = 1.0,
 ) -> tuple[_native.VotedSum, Stats]:
-    """Let the base find `depth` items and score those that only the votes name; return both joined, and the cost.
+    """Search the base to `depth` and score items that only have votes; return both joined, and the cost.
 
     The base's scores count `share` times.
     """

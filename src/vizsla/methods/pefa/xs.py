@@ -139,7 +139,7 @@ def _shares(
 
 
 class PefaXs(IndexRetriever):
-    """A retriever over vectors or words adapted to clicks; it costs what the base costs. Use `pefa_xs` or `pefa_max`.
+    """A retriever over vectors or words adapted to clicks, at the cost of its base. Use `pefa_xs` or `pefa_max`.
 
     Over bags of words its encoder also knows the words that only clicked queries have, so that such a word finds what
     was clicked for it.

@@ -77,7 +77,7 @@ def xrlinear(
     threads: int = 1,
     on: Placement | None = None,
 ) -> XrLinear:
-    """Learn from clicks which items a query wants: a tree of items with a sparse linear matcher at every node.
+    """Train a tree of items with a sparse linear matcher at every node, on clicks.
 
     The same dataset, options and seed give the same model, with any number of threads.
 
@@ -248,7 +248,7 @@ def _recent(options: dict[str, Any]) -> tuple[Dataset, float | None]:
 def _check_options(
     dataset: Dataset, tree: LabelTree | None, *, shape: Mapping[str, int], loss: str, transform: str, weights: str
 ) -> None:
-    """Refuse what can be refused before the first minute of work."""
+    """Check all arguments before the training starts."""
     from vizsla.data.dataset import Dataset
 
     check_type("dataset", dataset, Dataset, "a Dataset")

@@ -335,7 +335,7 @@ def _text_index(model: XrLinear) -> tuple[ItemTexts, ColdCalibration]:
 
 @dataclass(frozen=True)
 class ColdStart:
-    """What training knows of the items without clicks.
+    """Training data of the items without clicks.
 
     Parameters
     ----------

@@ -71,7 +71,7 @@ def _lower_median(numbers: NDArray[np.float32]) -> float:
 
 
 class Instances(NamedTuple):
-    """Texts to learn from, and what should be found for them.
+    """Training texts and their relevant items.
 
     Attributes
     ----------
@@ -126,7 +126,7 @@ class Instances(NamedTuple):
 
 
 def training_instances(dataset: Dataset, *, item_texts: bool = True) -> Instances:
-    """Collect what a dataset teaches.
+    """Collect the training instances of a dataset.
 
     Parameters
     ----------

@@ -95,7 +95,7 @@ def train_matchers(
 
 
 class _Layers(NamedTuple):
-    """What each layer is trained from."""
+    """The training data of each layer."""
 
     labels: list[SparseRows]
     tree: LabelTree

@@ -138,7 +138,7 @@ def spherical_means(
 
 
 def _fill(labels: Int64Array, products: Any, count: int) -> None:
-    """Give each cluster without items the one that is farthest from its own mean, of those with company."""
+    """Fill each empty cluster with the item farthest from its mean, among clusters of several items."""
     sizes = np.bincount(labels, minlength=count)
     if sizes.all():
         return

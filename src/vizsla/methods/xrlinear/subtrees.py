@@ -30,7 +30,7 @@ BASE_MB = 64.0
 
 
 class LayerProblem(NamedTuple):
-    """What the nodes of one layer are trained from.
+    """The training data of the nodes of one layer.
 
     Attributes
     ----------
@@ -60,7 +60,7 @@ class LayerRange(NamedTuple):
 
 
 class PartProblem(NamedTuple):
-    """What one task is given: its rows, their features numbered anew, and the ranges that they train."""
+    """The input of one task: its rows, with renumbered features, and the ranges to train."""
 
     features: SparseRows
     columns: NDArray[np.int32] | None

@@ -111,7 +111,7 @@ R@10 of both on a tenth of the train clicks held out: tldr .589 and .575; debian
 def fit_features(
     instances: Instances, *, costs: str = DAMPED, seed: int = 0, threads: int = 1
 ) -> tuple[NgramTfidf, Choice | None]:
-    """Fit n-gram features, with the shares of the kinds that find most of some held-out queries' items; and say why.
+    """Fit n-gram features with the shares of kinds that are best on held-out queries; also return the selection.
 
     Items are drawn until their instances are 10,000; a fifth of their queries is held out, and a model learns from the
     rest once for each of `TRIED_SHARES`, with the options that training has by default. Equal shares stay unless others
@@ -151,7 +151,7 @@ def fit_features(
 
 
 def default_encoder(texts: list[str]) -> NgramTfidf:
-    """Fit the n-gram features that serve most click logs best: every kind weighs the same.
+    """Fit the default n-gram features, with equal weights of the kinds.
 
     Measured on two click sets with item texts, R@10 at beam 10: idf and rows of length 1, .557 and .579; idf squared,
     .571 and .698; idf squared with every kind of n-gram weighing the same, .585 and .715.
