@@ -232,3 +232,11 @@ def test_trials_on_workers_choose_the_same(log, learned, few, processes):
     assert there == {(one["name"], one["clicks"], one["searches"]): one["quality"] for one in here.trials}
     with pytest.raises(InputError, match="`on` must be a Placement"):
         vizsla.learn(log, on="auto")
+
+
+def test_a_candidate_that_cannot_be_built_is_left_out_and_named(log, monkeypatch):
+    odd = Candidate("odd", "n-grams", Recipe.of("pefa", base="bm25", variant="xs", weight=7.0), True)
+    monkeypatch.setattr("vizsla.autopilot.learn.proposed", lambda *_, **__: {"odd": odd, "bm25": FEW["bm25"]})
+    found = vizsla.learn(log, time="60s")
+    assert found.report.winner == "bm25"
+    assert [note for note in found.report.notes if note.startswith("odd was left out: `weight` must be")]

@@ -295,6 +295,7 @@ class _Choice:
         trials = self._race.run()
         if self._race.stopped:
             self._notes.append(f"The search for candidates was stopped {self._race.stopped}.")
+        self._notes += [f"{name} was left out: {said}" for name, said in self._race.left_out.items()]
         finalists = self._singles(trials)
         curve: list[dict[str, float]] = []
         try:

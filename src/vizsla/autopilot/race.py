@@ -20,6 +20,7 @@ from vizsla.base.placement import Placement
 from vizsla.base.recipe import Recipe
 from vizsla.base.retriever import Retriever
 from vizsla.data.dataset import Dataset
+from vizsla.errors import VizslaError
 
 FIRST_SEARCHES = 300
 FIRST_CLICKS = 8000
@@ -165,6 +166,7 @@ class Race:
         self._stop = perf_counter() + seconds
         self.tried: list[LearningTrial] = []
         self.stopped = ""
+        self.left_out: dict[str, str] = {}
         self.workshop = self.workshop_over(splits.learn)
 
     def workshop_over(self, dataset: Dataset) -> Workshop:
@@ -215,10 +217,10 @@ class Race:
     def _ranked(self, family: list[str], round: Round) -> list[str]:
         trials: list[LearningTrial] = []
         with closing(self._trials(family, round)) as made:
-            for _ in family:
-                if trials and self._is_late(0.5):
+            for trial in made:
+                trials.append(trial)
+                if self._is_late(0.5):
                     break
-                trials.append(next(made))
         allowed = [trial for trial in trials if not trial.refused] or trials
         return [trial.name for trial in sorted(allowed, key=lambda trial: -trial.quality)]
 
@@ -228,17 +230,25 @@ class Race:
         known = {trial.name: trial.seconds for trial in self.tried}
         ordered = sorted(names, key=lambda name: (name != BASELINE, known.get(name, 0.0)))
         with closing(self._trials(ordered, round)) as made:
-            for _ in ordered:
-                if final and self._is_late(1 / (1 + RESERVED)):
+            for trial in made:
+                final.append(trial)
+                if trial.name != ordered[-1] and self._is_late(1 / (1 + RESERVED)):
                     self.stopped = self.stopped or "because the time was up"
                     break
-                final.append(next(made))
         return final
 
     def _trials(self, names: list[str], round: Round) -> Generator[LearningTrial, None, None]:
         """Yield the trial of each candidate; workers make several at a time, and those that are known are read."""
         if self._on is None:
-            yield from (self.trial(name, round) for name in names)
+            for name in names:
+                try:
+                    trial = self.trial(name, round)
+                except VizslaError as error:  # such as codes of more bytes than the vectors have dimensions
+                    if name == BASELINE:
+                        raise
+                    self.left_out[name] = str(error)
+                    continue
+                yield trial
             return
         missing = [name for name in names if self._stored(name, round) is None]
         common = self._work(round)._replace(workshop=round.workshop.emptied())
