@@ -1,11 +1,11 @@
 """What position bias costs a search that learns from clicks, and how much of it corrected clicks win back.
 
 Users ask tldr's training queries; a system of today shows the ten items that BM25 finds, in an order that is unrelated
-to the query, as by date, with neighbors swapped at random (`--by-score`: in the order of BM25). A user
-looks at position r with probability 1 / r and clicks the item that answers the query in four of five cases, and another
-item in three of ten. A log of as many clicks, in which all positions are looked at alike, is the one without bias. Each log teaches PEFA over
-BM25 and click memory; they are measured by MRR@10 on the queries' true answers. The propensities are estimated from the
-log alone.
+to the query, as by date, with neighbors swapped at random (`--by-score`: in the order of BM25). A user looks at
+position r with probability 1 / r and clicks the item that answers the query in four of five cases, and another item in
+three of ten. A log of as many clicks, in which all positions are looked at alike, is the one without bias. Each log
+teaches PEFA over BM25 and click memory; they are measured by MRR@10 on the queries' true answers. The propensities are
+estimated from the log alone.
 
     python -m benchmarks.position_bias
 """
