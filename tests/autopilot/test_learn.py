@@ -92,8 +92,12 @@ def test_a_second_run_reads_the_trials_of_the_first(learned, log, few, tmp_path)
     (tmp_path / "shop.learn" / "trials.sqlite").write_bytes(known.read_bytes())
     seen = []
     vizsla.learn(log, tmp_path / "shop", time="60s", artifact=True, watch=seen.append)
-    assert seen
-    assert all(progress.known for progress in seen)
+    trials = [progress for progress in seen if isinstance(progress, racing.Progress)]
+    assert trials
+    assert all(progress.known for progress in trials)
+    stages = [str(progress) for progress in seen if isinstance(progress, racing.Stage)]
+    assert stages[0].startswith("fusing bm25_clicks, ")
+    assert stages[-1].startswith("building the winner on all clicks, ")
 
 
 def test_replay_gives_the_same_digest(learned, log, tmp_path):
@@ -162,12 +166,20 @@ def test_ctrl_c_returns_the_best_so_far(log, few):
 def test_a_family_goes_on_with_its_better_half(log, few, monkeypatch):
     seen = []
     vizsla.learn(log, time="60s", watch=seen.append)
-    memories = [progress.trial.name for progress in seen if progress.trial.family == "memory"]
+    memories = [
+        progress.trial.name
+        for progress in seen
+        if isinstance(progress, racing.Progress) and progress.trial.family == "memory"
+    ]
     assert len(memories) == 2  # both rounds are the same here, so nothing is tried twice
     monkeypatch.setattr(racing, "FIRST_SEARCHES", 100)
     seen.clear()
     vizsla.learn(log, time="60s", watch=seen.append)
-    memories = [progress.trial.searches for progress in seen if progress.trial.family == "memory"]
+    memories = [
+        progress.trial.searches
+        for progress in seen
+        if isinstance(progress, racing.Progress) and progress.trial.family == "memory"
+    ]
     assert memories == [100, 100, 200]  # both at first, then the better one
 
 

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from vizsla._internal.terminal import abbreviate
 from vizsla.autopilot.delivery import Winner, as_engine, as_stored, lock_of, locked_winner, read_lock
 from vizsla.autopilot.fusing import PartPool, SearchPlan
 from vizsla.autopilot.learning_report import (
@@ -23,7 +24,7 @@ from vizsla.autopilot.learning_report import (
 from vizsla.autopilot.limits import Limits, SearchCost, measured_cost, seconds_of
 from vizsla.autopilot.log_summary import LogSummary
 from vizsla.autopilot.proposals import BASELINE, Candidate, Workshop, own_encoder, proposed
-from vizsla.autopilot.race import Race, Watch, family_bests
+from vizsla.autopilot.race import Race, Stage, Watch, family_bests
 from vizsla.autopilot.refinements import (
     SCORER,
     RememberedVectors,
@@ -177,6 +178,8 @@ def learn(
     report = found.report
     report.seconds = perf_counter() - start
     others = found.others if runners_up else {}
+    if watch is not None:
+        watch(Stage("building the winner on all clicks", seconds - report.seconds))
     return _delivered(found.winner, dataset, target, artifact, others, bindings, threads, seed, report)
 
 
@@ -320,6 +323,7 @@ class _Choice:
         if len(parts) < 2:
             return []
         race, choose = self._race, self._splits.choose
+        race.say(f"fusing {', '.join(parts)}")
         twins = {name: race.twin(name) for name in parts}
         pool = PartPool(twins, choose, self._splits.learn, threads=self._threads)
         found = []
@@ -333,7 +337,9 @@ class _Choice:
         answers = choose.answers(built, threads=self._threads)
         calls = answers.stats.model_calls / max(len(answers), 1)
         cost = measured_cost(built, choose.texts, calls=calls, seed=self._seed, timed=self._limits.ms is not None)
-        return Finalist(plan, choose.measure(answers), cost, self._limits.exceeded(cost))
+        values = choose.measure(answers)
+        self._race.say(f"{abbreviate(plan.expression)} nDCG@10 {choose.quality(values):.3f}, {cost}")
+        return Finalist(plan, values, cost, self._limits.exceeded(cost))
 
     def _refined(self, finalists: list[Finalist]) -> list[Finalist]:
         """Return the best finalist with a signal, where that surely helps, and the best of all re-ranked."""
@@ -393,6 +399,7 @@ class _Choice:
         curve: list[dict[str, float]],
     ) -> ChosenSearch:
         """Build the chosen one and its rivals on all clicks before the report split, and open that once."""
+        self._race.say(f"building {abbreviate(chosen.plan.expression)} for the report")
         settled = self._settled(trials)
         splits, choose, report = self._splits, self._splits.choose, self._splits.report
         workshop = Workshop(splits.before_report, settled, bindings=self._race.bindings, threads=self._threads)

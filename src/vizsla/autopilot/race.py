@@ -60,7 +60,25 @@ class Progress(NamedTuple):
         return f"{said}{known}. Best {self.best.name} {self.best.quality:.3f}, {max(self.left, 0):.0f} s left"
 
 
-Watch = Callable[[Progress], None]
+class Stage(NamedTuple):
+    """One line of progress between and after the trials.
+
+    Attributes
+    ----------
+    said : str
+        What is being done, or was found.
+    left : float
+        Seconds of the time that are left.
+    """
+
+    said: str
+    left: float
+
+    def __str__(self) -> str:
+        return f"{self.said}, {max(self.left, 0):.0f} s left"
+
+
+Watch = Callable[[Progress | Stage], None]
 
 
 class Round(NamedTuple):
@@ -301,6 +319,11 @@ class Race:
             if name not in given.settings and isinstance(value, bool | int | float | str | dict | None)
         }
         return given.but(**plain)
+
+    def say(self, said: str) -> None:
+        """Tell the watcher what is being done."""
+        if self._watch is not None:
+            self._watch(Stage(said, self.left))
 
     def _note(self, trial: LearningTrial, known: bool) -> None:
         size = (trial.name, trial.clicks, trial.searches)
