@@ -10,6 +10,7 @@ import pytest
 import vizsla
 from vizsla.autopilot.without_clicks import pseudo_queries, pseudo_searches, taught_tokens, teacher_clicks
 from vizsla.base.encoder import FunctionEncoder
+from vizsla.encoders.lsa import LsaEncoder
 from vizsla.errors import InputError
 
 PLACES = ["harbor", "castle", "garden", "bridge", "tower", "market", "museum", "temple", "forest", "valley"]
@@ -86,3 +87,17 @@ def test_with_an_encoder_words_and_vectors_are_added():
     assert small.report.winner == "bm25"
     with pytest.raises(InputError, match="one that BM25 keeps"):
         vizsla.learn(catalog(), limit="1 bytes/item")
+
+
+@pytest.mark.parametrize("artifact", [False, True])
+def test_what_was_learned_with_an_encoder_is_opened_without_one(artifact, tmp_path):
+    encoder = LsaEncoder.fit((item.text for item in catalog().items), dim=16)
+    made = vizsla.learn(catalog(), tmp_path / "places", encoder=encoder, artifact=artifact)
+    assert made.report.winner.startswith("0.5*bm25")
+    found = made("the harbor in winter", 5).ids
+    if artifact:
+        assert vizsla.load(tmp_path / "places")("the harbor in winter", 5).ids == found
+        return
+    made.close()
+    with vizsla.Engine.open(tmp_path / "places", maintenance="manual") as again:
+        assert again("the harbor in winter", 5).ids == found

@@ -16,7 +16,7 @@ from vizsla import __version__
 from vizsla.artifacts.manifest import MANIFEST, Manifest
 from vizsla.autopilot.fusing import NEW_ITEMS, SearchPlan
 from vizsla.autopilot.proposals import Candidate, Workshop
-from vizsla.autopilot.refinements import SCORER
+from vizsla.autopilot.refinements import SCORER, RememberedVectors
 from vizsla.autopilot.trials import data_digest
 from vizsla.base.recipe import Recipe
 from vizsla.base.retriever import Retriever
@@ -73,7 +73,14 @@ class Winner(NamedTuple):
         return self.plan.composed(built)
 
 
-def as_engine(winner: Winner, dataset: Dataset, path: str | Path, *, others: Mapping[str, Candidate]) -> Engine:
+def as_engine(
+    winner: Winner,
+    dataset: Dataset,
+    path: str | Path,
+    *,
+    others: Mapping[str, Candidate],
+    vectors: RememberedVectors | None = None,
+) -> Engine:
     """Make an engine of all items and clicks, whose default member is the winner.
 
     Parameters
@@ -86,14 +93,19 @@ def as_engine(winner: Winner, dataset: Dataset, path: str | Path, *, others: Map
         A new folder.
     others : mapping of str to Candidate
         Candidates that become members beside it.
+    vectors : RememberedVectors, optional
+        What has been encoded; the engine itself gets the encoder inside.
     """
-    engine = Engine.create(path, maintenance="manual")
+    engine = Engine.create(path, bindings={} if vectors is None else {"cache": vectors}, maintenance="manual")
     engine.add(dataset.items, batch_size=ROWS_PER_TRANSACTION)
     clicks = _clicks(dataset)
     while batch := list(islice(clicks, ROWS_PER_TRANSACTION)):
         engine.clicks(batch)
     for name, candidate in {**others, **winner.candidates}.items():
-        engine.add_member(name, candidate.recipe)
+        recipe = candidate.recipe
+        if vectors is not None and "encoder" in recipe.settings:
+            recipe = recipe.but(encoder=vectors.encoder)
+        engine.add_member(name, recipe)
     if NEW_ITEMS in winner.plan.expression:
         engine.add_member(NEW_ITEMS, Recipe.of("cold_item_boost"))
     default = winner.plan.expression

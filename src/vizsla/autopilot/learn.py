@@ -545,8 +545,10 @@ def _delivered(
     """Build the winner on all clicks, and put it where it was asked for, with its report and lock beside it."""
     workshop = Workshop(as_stored(dataset), winner.candidates, bindings=bindings, threads=threads)
     composed = winner.composed(workshop)
-    if isinstance(bindings.get("encoder"), RememberedVectors):
-        composed = given_encoder(composed, bindings["encoder"].encoder)
+    encoder = bindings.get("encoder")
+    vectors = encoder if isinstance(encoder, RememberedVectors) else None
+    if vectors is not None:
+        composed = given_encoder(composed, vectors.encoder)
     lock = lock_of(winner, dataset, composed, seed=seed)
     if expected and lock["digest"] != expected:
         raise InputError(
@@ -561,7 +563,7 @@ def _delivered(
         if artifact:
             composed.save(target)
         else:
-            made = _stored_engine(winner, dataset, target, others)
+            made = _stored_engine(winner, dataset, target, others, vectors)
     if made is composed:
         made = object.__new__(type(composed))
         made.__dict__.update(vars(composed))
@@ -569,10 +571,16 @@ def _delivered(
     return made
 
 
-def _stored_engine(winner: Winner, dataset: Dataset, target: Path, others: Mapping[str, Candidate]) -> Any:
+def _stored_engine(
+    winner: Winner,
+    dataset: Dataset,
+    target: Path,
+    others: Mapping[str, Candidate],
+    vectors: RememberedVectors | None,
+) -> Any:
     """Return the engine; where it is not finished, nothing is left of it, so that the path is new the next time."""
     try:
-        return as_engine(winner, dataset, target, others=others)
+        return as_engine(winner, dataset, target, others=others, vectors=vectors)
     except BaseException:
         shutil.rmtree(target, ignore_errors=True)
         raise

@@ -12,6 +12,7 @@ from vizsla.autopilot.learn import WORK_SUFFIX, choose_search
 from vizsla.autopilot.learning_report import LearningReport
 from vizsla.autopilot.limits import Limits, seconds_of
 from vizsla.autopilot.race import Watch
+from vizsla.autopilot.refinements import RememberedVectors
 from vizsla.autopilot.rivals import Rival
 from vizsla.autopilot.searches import split_log
 from vizsla.base.encoder import Encoder
@@ -84,16 +85,16 @@ def relearn(
         rival = Rival(
             INCUMBENT, dataset, system=incumbent(engine, name, splits.before_report, threads=threads), fair=True
         )
-    bindings = {} if encoder is None else {"encoder": encoder}
     work = engine.path.with_name(engine.path.name + WORK_SUFFIX)
     work.mkdir(exist_ok=True)
+    bindings = {} if encoder is None else {"encoder": RememberedVectors(encoder, work)}
     found = choose_search(
         dataset, splits, rival, limits=Limits.parse(limit), seconds=seconds_of(time), work=work, bindings=bindings,
         seed=seed, threads=threads, watch=watch,
     )  # fmt: skip
     row = next((one for one in found.report.measured if one.name == INCUMBENT), None)
     swapped = row is None or row.behind_low > 0
-    default = _swap(engine, found.winner) if swapped else name
+    default = _swap(engine, found.winner, encoder) if swapped else name
     said = [f"{default} answers now." if swapped else f"{name} stays: nothing is significantly better."]
     if row is not None:
         said.append(f"It had {row.quality:.3f} on the newest searches; the best candidate had "
@@ -139,7 +140,7 @@ def incumbent(engine: Engine, name: str, dataset: Dataset, *, threads: int = 1) 
     return of(name)
 
 
-def _swap(engine: Engine, winner: Winner) -> str:
+def _swap(engine: Engine, winner: Winner, encoder: Encoder | None) -> str:
     """Add the winner's members under new names, and let it answer."""
     names = [*winner.candidates, NEW_ITEMS, "learned"]
     version = 2
@@ -153,6 +154,8 @@ def _swap(engine: Engine, winner: Winner) -> str:
             for key, value in candidate.recipe.settings.items()
             if key in NESTED_SETTINGS and isinstance(value, str) and value in renamed
         }
+        if encoder is not None and "encoder" in candidate.recipe.settings:
+            changes["encoder"] = encoder
         engine.add_member(renamed[name], candidate.recipe.but(**changes))
     expression = winner.plan.expression
     if winner.plan.simple:
