@@ -95,7 +95,7 @@ def test_a_second_run_reads_the_trials_of_the_first(learned, log, few, tmp_path)
     trials = [progress for progress in seen if isinstance(progress, racing.Progress)]
     assert trials
     assert all(progress.known for progress in trials)
-    stages = [str(progress) for progress in seen if isinstance(progress, racing.Stage)]
+    stages = [str(progress) for progress in seen if isinstance(progress, racing.ProgressStage)]
     assert stages[0].startswith("fusing bm25_clicks, ")
     assert stages[-1].startswith("building the winner on all clicks, ")
 

@@ -24,7 +24,7 @@ from vizsla.autopilot.learning_report import (
 from vizsla.autopilot.limits import Limits, SearchCost, measured_cost, seconds_of
 from vizsla.autopilot.log_summary import LogSummary
 from vizsla.autopilot.proposals import BASELINE, Candidate, Workshop, own_encoder, proposed
-from vizsla.autopilot.race import Race, Stage, Watch, family_bests
+from vizsla.autopilot.race import Race, ProgressStage, Watch, family_bests
 from vizsla.autopilot.refinements import (
     SCORER,
     RememberedVectors,
@@ -179,7 +179,7 @@ def learn(
     report.seconds = perf_counter() - start
     others = found.others if runners_up else {}
     if watch is not None:
-        watch(Stage("building the winner on all clicks", seconds - report.seconds))
+        watch(ProgressStage("building the winner on all clicks", seconds - report.seconds))
     return _delivered(found.winner, dataset, target, artifact, others, bindings, threads, seed, report)
 
 

@@ -60,7 +60,7 @@ class Progress(NamedTuple):
         return f"{said}{known}. Best {self.best.name} {self.best.quality:.3f}, {max(self.left, 0):.0f} s left"
 
 
-class Stage(NamedTuple):
+class ProgressStage(NamedTuple):
     """One line of progress between and after the trials.
 
     Attributes
@@ -78,7 +78,7 @@ class Stage(NamedTuple):
         return f"{self.said}, {max(self.left, 0):.0f} s left"
 
 
-Watch = Callable[[Progress | Stage], None]
+Watch = Callable[[Progress | ProgressStage], None]
 
 
 class Round(NamedTuple):
@@ -323,7 +323,7 @@ class Race:
     def say(self, said: str) -> None:
         """Tell the watcher what is being done."""
         if self._watch is not None:
-            self._watch(Stage(said, self.left))
+            self._watch(ProgressStage(said, self.left))
 
     def _note(self, trial: LearningTrial, known: bool) -> None:
         size = (trial.name, trial.clicks, trial.searches)

@@ -10,7 +10,7 @@ from time import perf_counter
 from vizsla._internal.terminal import escape_control
 from vizsla.autopilot.learn import WORK_SUFFIX, learn
 from vizsla.autopilot.log_summary import LogSummary
-from vizsla.autopilot.race import Progress, Stage
+from vizsla.autopilot.race import Progress, ProgressStage
 from vizsla.cli.options import add_data, open_data
 from vizsla.cli.signatures import SignatureOptions
 from vizsla.encoders.open import open_encoder
@@ -57,7 +57,7 @@ def run(arguments: argparse.Namespace) -> None:
         made.close()
 
 
-def print_progress(progress: Progress | Stage) -> None:
+def print_progress(progress: Progress | ProgressStage) -> None:
     """Print a line on standard error."""
     print(escape_control(f"vizsla: {progress}"), file=sys.stderr, flush=True)
 
