@@ -24,7 +24,7 @@ from vizsla.autopilot.learning_report import (
 from vizsla.autopilot.limits import Limits, SearchCost, measured_cost, seconds_of
 from vizsla.autopilot.log_summary import LogSummary
 from vizsla.autopilot.proposals import BASELINE, Candidate, Workshop, own_encoder, proposed
-from vizsla.autopilot.race import Race, ProgressStage, Watch, family_bests
+from vizsla.autopilot.race import ProgressStage, Race, Watch, family_bests
 from vizsla.autopilot.refinements import (
     SCORER,
     RememberedVectors,
