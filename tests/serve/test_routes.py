@@ -196,6 +196,13 @@ def test_what_cannot_be_answered_is_a_problem_that_names_the_place(client, body,
     assert problem["status"] == status and word in problem["detail"], problem
 
 
+@pytest.mark.parametrize("body", [b"{", b'{"query":"\xff"}', b"[" * 100_000, b'{"query":"x","k":' + b"9" * 5000 + b"}"])
+def test_a_body_that_is_no_json_is_a_problem_that_says_so(client, body):
+    answer = client.post("/v1/search", content=body, headers={"Content-Type": "application/json"})
+    assert 400 <= answer.status_code < 500
+    assert "JSON" in answer.json()["detail"]
+
+
 def test_requests_and_slow_searches_are_logged_as_json_with_their_id(engine):
     lines = io.StringIO()
     with serving(engine, log=lines, slow_ms=0.001) as client:
@@ -217,6 +224,37 @@ def test_too_much_at_once_is_429_with_a_time_to_wait_and_health_answers(engine):
         assert client.get("/health").status_code == client.get("/metrics").status_code == 200
         client.app.state.admission.in_flight = 0
         assert ids(client.post("/v1/search", json={"query": "kiwi"})) == []
+
+
+def test_short_searches_are_answered_at_once_as_threads_answer_them(tmp_path, monkeypatch):
+    members = {"words": vizsla.Recipe.of("bm25"), "typos": vizsla.Recipe.of("typo_tolerant", base="words")}
+    with vizsla.Engine.create(tmp_path / "quick", members=members, default="words") as engine:
+        engine.add(FRUIT)
+        with serving(engine) as client:
+            state, submitted = client.app.state, []
+            submit = state.admission._executor.submit
+
+            def counted(*arguments):
+                submitted.append(arguments)
+                return submit(*arguments)
+
+            monkeypatch.setattr(state.admission._executor, "submit", counted)
+            plain = {"query": "fig tree", "k": 5}
+            by_thread = client.post("/v1/search", json={"queries": ["fig tree"], "k": 5}).json()["answers"][0]
+            assert len(submitted) == 1
+            at_once = client.post("/v1/search", json=plain).json()
+            assert len(submitted) == 1
+            for name in ("results", "total", "total_is_exact", "member", "generation"):
+                assert at_once[name] == by_thread[name]
+            for more in ({"facets": ["price"]}, {"highlights": True}, {"using": "typos"}, {"explain": True}):
+                before = len(submitted)
+                assert client.post("/v1/search", json={**plain, **more}).status_code == 200
+                assert len(submitted) == before + 1
+            engine.add([{"id": "new", "text": "fig tree fig tree"}])
+            assert "new" in ids(client.post("/v1/search", json=plain))
+            state.admission.in_flight += state.admission.limit
+            assert client.post("/v1/search", json=plain).status_code == 429
+            state.admission.in_flight -= state.admission.limit
 
 
 def test_search_takes_the_web_syntax_facets_groups_sort_and_pages(client, engine):

@@ -48,6 +48,11 @@ class Admission:
         self._lock = threading.Lock()
         self._executor = ThreadPoolExecutor(threads, thread_name_prefix="vizsla-serve")
 
+    @property
+    def is_full(self) -> bool:
+        """Whether the next request is refused."""
+        return self.in_flight >= self.limit
+
     async def run(self, call: Callable[..., T], *arguments: Any, **named: Any) -> T:
         """Return what the call returns; raise BusyError when too much is in flight, TimeLimitError when it is late."""
         return await self.wait(lambda: self._executor.submit(call, *arguments, **named))
@@ -55,7 +60,7 @@ class Admission:
     async def wait(self, submit: Callable[[], Future[T]]) -> T:
         """Return the result of work that is submitted once the request is accepted."""
         with self._lock:
-            if self.in_flight >= self.limit:
+            if self.is_full:
                 self.rejected += 1
                 raise BusyError(f"{self.in_flight} requests are in flight. Try again later.")
             self.in_flight += 1

@@ -16,6 +16,8 @@ from vizsla.serve.admission import BusyError, TimeLimitError
 
 RETRY_AFTER_S = 1
 MAX_DETAIL_CHARS = 1000
+UNREADABLE = "There was an error parsing the body"
+"""What FastAPI says of a body that it cannot read."""
 STATUS_OF_ERROR: tuple[tuple[type[VizslaError], int], ...] = (
     (BusyError, 429),
     (BudgetError, 429),
@@ -61,7 +63,12 @@ def install(app: FastAPI) -> None:
 
 
 def _http_problem(request: Request, error: HTTPException) -> ProblemResponse:
-    return ProblemResponse(error.status_code, str(error.detail), headers=dict(error.headers or {}))
+    said = (
+        "The body must be JSON in UTF-8, with fewer than a few hundred levels."
+        if error.detail == UNREADABLE
+        else str(error.detail)
+    )
+    return ProblemResponse(error.status_code, said, headers=dict(error.headers or {}))
 
 
 def _invalid_request(request: Request, error: RequestValidationError) -> ProblemResponse:

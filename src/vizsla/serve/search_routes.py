@@ -50,7 +50,7 @@ async def search(request: Request, body: SearchRequest) -> Response:
     if body.query is None:
         deadline = time.monotonic() + state.settings.timeout_s
         found = await state.admission.run(backend.answer, texts, body, deadline)
-    elif (answer := state.quick.answer(body)) is not None:
+    elif not state.admission.is_full and (answer := state.quick.answer(body)) is not None:
         found = [answer]
     else:
         call = functools.partial(backend.answer, asked=body)
