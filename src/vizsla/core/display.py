@@ -57,6 +57,8 @@ def snippet(text: str, query: str, *, width: int) -> str:
         return line[: max(width - 1, 0)] + "…"
     begin = max(0, min(best - width // 4, len(line) - width + 1))
     begin = line.find(" ", begin, best) + 1 or begin
+    if not begin:
+        return line[: width - 1] + "…"
     piece = line[begin : begin + width - 1]
     return f"…{piece}" if begin + width - 1 >= len(line) else f"…{piece[:-1]}…"
 
