@@ -190,19 +190,6 @@ def test_the_encoder_weighs_bags_as_the_bag_does():
     assert found.encoder.settings["mean_length"] == pytest.approx(np.mean([len(set(t.split())) for t in TEXTS]))
 
 
-def test_the_served_table_learned_from_all_clicks_for_as_long_as_it_serves():
-    from vizsla.methods.sidr.train_sidr import train_sidr
-
-    pytest.importorskip("onnxruntime", reason="the extra onnx is not installed")
-    pytest.importorskip("onnx", reason="the extra onnx is not installed")
-    base, options = tiny_base(), {"max_steps": 1, "table_epochs": 1, "served_epochs": 4, "folds": 2, "seed": 3}
-    found = train_sidr(base, dataset(), model_folder(), **SETTINGS, **options)
-    clicked = ClickLog.of(dataset(), base.items)
-    tables = {n: learned_table(base, clicked, clicked.clicks, epochs=n, seed=3).weights for n in (1, 4)}
-    assert np.array_equal(found.encoder.table.weights, tables[4])
-    assert not np.allclose(tables[1], tables[4])
-
-
 def test_answers_are_looked_for_whatever_the_case(ready):
     base, clicked, settings, _ = ready
     texts = [text.title() for text in TEXTS]
