@@ -103,7 +103,7 @@ class ForkGate:
         self._free.release()
 
     def _open_again(self) -> None:
-        """Begin anew: in a child none of the other threads is left, and what this one is inside of, it leaves."""
+        """Reset the state in a child, which has no other threads."""
         mine = self._own if hasattr(self, "_mine") else 0
         self._free, self._mine, self._inside, self._forks = Condition(RLock()), local(), mine, 0
         self._mine.inside = mine

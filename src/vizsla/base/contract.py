@@ -133,7 +133,7 @@ def _check_once(part: Any, found: Candidates) -> None:
 
 
 def _is_ranked(found: Candidates) -> bool:
-    """Whether the best come first, and equals go by item number."""
+    """Return whether the best come first, and equal scores by item number."""
     scores, same = found._required_scores(), np.diff(found.row_numbers()) == 0
     right = (scores[:-1] > scores[1:]) | ((scores[:-1] == scores[1:]) & (found.items[:-1] < found.items[1:]))
     return bool(right[same].all())

@@ -31,7 +31,7 @@ MAX_SIMILAR_TERMS = 50
 class IndexRetriever(Retriever):
     """A retriever made of an encoder and an index, such as BM25, dense search and XR-Linear.
 
-    A query whose row holds nothing but zeros says nothing, and finds nothing; items can be scored for it.
+    A query whose row is all zeros finds nothing; items can be scored for it.
 
     Parameters
     ----------

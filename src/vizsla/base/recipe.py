@@ -56,7 +56,7 @@ NESTED_SETTINGS = ("base", "parts", "teacher", "first", "pool", "priors", "score
 EFFORT_SETTING = "effort"
 """A setting of every kind: how hard a search tries, where that was changed after building."""
 UNSAVED_ARGUMENTS = ("ids", "clicks", "threads", "path", "checkpoint", "watch", "on")
-"""Arguments of builders that say nothing about how it is built."""
+"""Arguments of builders that do not belong to a recipe."""
 PATH_SETTINGS = ("model",)
 """Settings that may be paths: named by a fingerprint only, since a stored recipe must not choose what is opened."""
 MAX_DEPTH = 200

@@ -155,7 +155,7 @@ class SignatureOptions:
         self.notes, self.metavars, self.prefixes = notes or {}, metavars or {}, prefixes or {}
 
     def add_to(self, parser: Any) -> None:
-        """Add the options to a parser, or to a group of one; those that it has already stay as they are."""
+        """Add the options to a parser, or to a group of one; existing options are not changed."""
         known = {action.dest for action in parser._actions}
         for name, option in self.options.items():
             dest = self.names.get(name, name)

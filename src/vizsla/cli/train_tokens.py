@@ -1,4 +1,4 @@
-"""vizsla train tokens: what the tokens of a query weigh, and call to mind, learned from clicks."""
+"""vizsla train tokens: learn weights and expansions of query tokens from clicks."""
 
 from __future__ import annotations
 

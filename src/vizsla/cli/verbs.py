@@ -49,7 +49,7 @@ KINDS = {
         "pq": "codes for the vectors of a dense model: many times smaller",
     },
     "train": {
-        "tokens": "what the tokens of a query weigh, and call to mind",
+        "tokens": "weights and expansions of query tokens",
         "sidr": "a transformer that weighs tokens, over a token index",
         "xrlinear": "a tree of items with a sparse linear matcher at every node",
         "bi-encoder": "a transformer that encodes queries and items",

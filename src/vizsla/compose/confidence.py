@@ -140,7 +140,7 @@ class Confident(Composition):
         return f"{bracketed(self.parts[0])}.with_confidence({least})"
 
     def with_min_confidence(self, min_confidence: float | None) -> Self:
-        """Return it with another least confidence; nothing is learned anew."""
+        """Return it with another least confidence; nothing is learned again."""
         return self._kept(type(self)(self.parts[0], self.model, min_confidence=min_confidence))
 
     @cached_property

@@ -89,7 +89,7 @@ def _pair(queries: Queries, pairs: Candidates, place: int) -> str:
 def append_new(first: Candidates, others: Candidates, *, least: int) -> Candidates:
     """Return each row of the first, and then what only the others' row holds, in its order.
 
-    A row of fewer than `least` stays as it is, so that a place below that is always one of the first's.
+    A row of fewer than `least` is not changed, so that a place below that is always one of the first's.
 
     Examples
     --------

@@ -38,7 +38,7 @@ def add_items(part: Scorer, items: Any, memo: Memo) -> Retriever:
     """
     if id(part) not in memo:
         if not isinstance(part, Retriever) or not (part.takes_items or part._says_why_not):
-            raise InputError(f"Every part must take new items. Got {part!r}, which is built anew.")
+            raise InputError(f"Every part must take new items. Got {part!r}, which is built again.")
         memo[id(part)] = part._with_items(items, memo)
     return memo[id(part)]
 
@@ -47,7 +47,7 @@ def remove_items(part: Scorer, ids: list[str], memo: Memo) -> Retriever:
     """Return a part without those of these items that it has; one that lets none go raises."""
     if id(part) not in memo:
         if not isinstance(part, Retriever) or not (part.takes_items or part._says_why_not):
-            raise InputError(f"Every part must let items go. Got {part!r}, which is built anew.")
+            raise InputError(f"Every part must let items go. Got {part!r}, which is built again.")
         own = [item for item in ids if item in part.items]
         memo[id(part)] = part._without_items(own, memo) if own else part
     return memo[id(part)]
@@ -84,7 +84,7 @@ def changed_parts(parts: Sequence[Scorer], clicks: Any, *, added: bool) -> list[
     that follows clicks takes them only if all that learn from clicks do: XR-Linear would still miss the items' clicks.
     """
     if not any(map(takes_clicks, parts)):
-        remedy = "Only PEFA and token retrievers take clicks that come later; other methods are built anew."
+        remedy = "Only PEFA and token retrievers take clicks that come later; other methods are built again."
         method = "with_clicks" if added else "without_clicks"
         raise InputError(f"`{method}` must have a part that takes clicks. Got none. {remedy}")
     from vizsla.data.dataset import Dataset

@@ -382,7 +382,7 @@ class Candidates:
         )
 
     def _same_items(self, other: Candidates) -> bool:
-        """Compare ids where the catalogs differ: a pickled answer numbers its hits anew."""
+        """Compare ids where the catalogs differ: a pickled answer renumbers its hits."""
         if self.catalog == other.catalog:
             return np.array_equal(self.items, other.items)
         return self._flat_ids() == other._flat_ids()
@@ -472,7 +472,7 @@ class Candidates:
         return other
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle the answer with the ids, texts and metadata of its hits alone, which are numbered anew."""
+        """Pickle the answer with the ids, texts and metadata of its hits alone, which are renumbered."""
         query_ids = None if self._query_ids is None else list(self._query_ids)
         items, catalog = self._items, self._catalog
         if catalog is not None:

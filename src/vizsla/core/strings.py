@@ -180,7 +180,7 @@ class Strings(Sequence[str]):
                 raise FormatError(f"{self.source}: a string begins inside a character.")
 
     def check_slots(self) -> None:
-        """Raise FormatError unless every string can be found; builds the hash table anew to compare."""
+        """Raise FormatError unless every string can be found; builds the hash table again to compare."""
         if len(self.slots) and not np.array_equal(_native.build_slots(self.data, self.offsets)[0], self.slots):
             raise FormatError(f"{self.source}: the hash table does not match the strings.")
 

@@ -205,7 +205,7 @@ class Column(ABC):
     @classmethod
     @abstractmethod
     def merged(cls, columns: Sequence[Self], codes: Int32Array) -> Column:
-        """Return one column of several of this kind; its values are theirs, and none is read anew.
+        """Return one column of several of this kind; its values are theirs, and none is read again.
 
         `codes` are numbers in the columns' dictionaries, one after another: all of the first column, then the next.
         """

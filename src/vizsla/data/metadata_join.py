@@ -28,7 +28,7 @@ def described(ids: Strings, sources: Sequence[Strings], *, settled: bool = False
 
     Where the catalogs hold the same items, whole columns are taken over. Where they differ, an item that the first does
     not know, or has no value for, gets the next one's. Values are carried over as they were read, never read again, so
-    that no item's number changes because others join it; only values of another kind are read anew. Where kinds
+    that no item's number changes because others join it; only values of another kind are read again. Where kinds
     differ, a declared one wins, and among others all values decide.
 
     Parameters
@@ -108,7 +108,7 @@ def joined(name: str, columns: list[Column], *, settled: bool) -> Column:
 
 
 def _as(column: Column, kind: str, leading: Column | None, *, settled: bool) -> Column:
-    """Return a column as one of this kind; its values are read anew only if that is another kind.
+    """Return a column as one of this kind; its values are read again only if that is another kind.
 
     Numbers that were read without a hint of what their point is are read as those of the column that they are added to.
     """

@@ -147,7 +147,7 @@ METHODS: dict[str, Method] = {
 
 # Alignment of strings: how much of two texts can be laid over each other, letter by letter.
 #
-# It stands in the demo for a scorer that is dear: it reads both texts whole, and no index knows it.
+# It stands in the demo for an expensive scorer: it reads both texts, and no index supports it.
 
 HASHED_WORD_BITS = 64
 

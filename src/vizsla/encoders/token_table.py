@@ -151,7 +151,7 @@ class TokenTable(Encoder, Artifact):
         return np.repeat(rows.row_numbers(), counts), places
 
     def with_edges(self, offsets: Int64Array, targets: Int32Array) -> TokenTable:
-        """Return the table with room for more expansions, at 0; those it has stay as they are.
+        """Return the table with room for more expansions, at 0; existing ones are not changed.
 
         Examples
         --------

@@ -198,7 +198,7 @@ class InvertedIndex(Index):
         return prepared.form(self, FilteredPostings).search(self, prepared, rows, k, threads)
 
     def restricted(self, numbers: Int32Array) -> Self:
-        """Return the index of these items alone, numbered anew in their order, which must ascend; scores stay.
+        """Return the index of these items alone, renumbered in their order, which must ascend; scores stay.
 
         Examples
         --------

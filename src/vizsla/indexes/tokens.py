@@ -199,7 +199,7 @@ class TokenIndex(Index):
         return type(self)([*segments, new], norms, rows.width)
 
     def restricted(self, kept: BoolArray) -> Self:
-        """Return the index of these items alone, numbered anew in their order; scores stay."""
+        """Return the index of these items alone, renumbered in their order; scores stay."""
         rows = self.item_rows()
         inside = np.repeat(kept, np.diff(rows.offsets))
         counts = np.diff(rows.offsets)[kept]

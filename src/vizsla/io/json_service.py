@@ -54,7 +54,7 @@ class Deadline:
 def post(request: Request, *, timeout_s: float, max_bytes: int) -> tuple[bytes, bool]:
     """Send a request and return the answer, one byte more than `max_bytes` at most, and whether it broke off.
 
-    A socket's own timeout begins anew with every byte, so that a service which sends one a second is never late. Here
+    A socket's own timeout restarts with every byte, so that a service which sends one a second is never late. Here
     each step gets what is left. Redirections are not followed: a key must not go to another host. For the same reason
     no proxy is asked for an address on this machine: what goes there is not encrypted.
     """

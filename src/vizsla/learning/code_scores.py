@@ -95,7 +95,7 @@ class CodeScores:
         return int(self.codes.shape[1])
 
     def take_codes(self, index: PqIndex) -> None:
-        """Go on with the codes of another index; adapter and centroids stay as they are."""
+        """Go on with the codes of another index; adapter and centroids are not changed."""
         self.codes, self.stored = np.ascontiguousarray(index.codes.T), index.stored_codes.stored
 
     def asked(self, rows: Float32Array) -> QueryTables:

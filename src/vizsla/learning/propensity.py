@@ -54,7 +54,7 @@ def position_propensities(clicks: Iterable[PositionedClick], shown: Shown) -> Fl
     Parameters
     ----------
     clicks : iterable of PositionedClick
-        The log; clicks without a position say nothing.
+        The log; clicks without a position are ignored.
     shown : mapping
         How often each item was shown for a query at each position, clicked or not. Clicks alone cannot tell a position
         that is seldom looked at from one at which the item seldom stood.

@@ -51,7 +51,7 @@ def recoded(
     damping: float = 1.0,
     allowed: NDArray[np.bool_] | None = None,
 ) -> Uint8Array:
-    """Return the codes of all items, chosen anew for those that were seen.
+    """Return the codes of all items, reassigned for those that were seen.
 
     Where what an item stands for moves by δ, the loss changes by about ``Σ s (u·δ) + h (u·δ)² / 2`` over the queries u
     that saw it, with slopes s and curvatures h. To that comes what none saw: ``δᵀ S δ / 2``, where S is the second

@@ -264,7 +264,7 @@ def harmless(base: int | None = None) -> Rule:
 
 
 def balanced(against: Mapping[str, float]) -> Rule:
-    """Return the rule that takes the trial whose worse side, warm or cold, comes off best against something else.
+    """Return the rule that takes the trial whose worse side, warm or cold, loses least against another result.
 
     Parameters
     ----------

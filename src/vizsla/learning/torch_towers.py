@@ -31,7 +31,7 @@ class TorchTowers:
     Parameters
     ----------
     encoder : SentenceEncoder
-        What is copied; it stays as it is.
+        The model to copy; it is not changed.
     towers : {"shared", "separate", "queries"}
         One model for both sides, one for each, or one for the queries while item vectors stay.
     rate : float
@@ -39,7 +39,7 @@ class TorchTowers:
     decay : float
         AdamW's weight decay.
     frozen_layers : int
-        How many of the lowest layers stay as they are, with the embeddings; 0 trains everything.
+        Number of lowest layers that are not trained, like the embeddings; 0 trains everything.
     bfloat16 : bool
         Whether the layers compute in bfloat16; weights stay float32.
     """

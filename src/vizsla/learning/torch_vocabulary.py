@@ -117,7 +117,7 @@ class VocabularyModel:
     dropout : float
         The share of activations that is left out in training.
     frozen_layers : int
-        How many of the lowest layers stay as they are, with the embeddings of words.
+        Number of lowest layers that are not trained, like the word embeddings.
     item_scale : float
         Where the scale of items' values begins; it learns in steps of its own size.
     learns_scales : bool

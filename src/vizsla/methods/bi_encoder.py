@@ -213,7 +213,7 @@ class BiEncoderTraining(Training):
         return part.drawn(np.arange(len(numbers)), count, random)
 
     def _refresh(self) -> None:
-        """Encode all items anew, and find every query's hard negatives where they are mined."""
+        """Encode all items again, and find every query's hard negatives where they are mined."""
         taught = self.training_data
         if self.towers.towers != "queries":
             self._rows = self.towers.items(taught.texts)

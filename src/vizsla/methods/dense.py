@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 class Dense(RowSpaceRetriever):
     """Search by the inner product of encoded texts. Use `dense` to make one.
 
-    A query that the encoder turns into zeros says nothing, and finds nothing; scored, it gives every item 0.
+    A query that is encoded as zeros finds nothing; every item scores 0.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ class Dense(RowSpaceRetriever):
     def index_rows(self, rows: Any) -> DenseIndex:
         """Index other vectors with the same kind of index and the same options."""
         options = dict(self.index.options)
-        # Bytes and codes would be rounded anew whenever a row changes: rows of such an index are kept in full.
+        # Bytes and codes would be rounded again whenever a row changes: rows of such an index are kept in full.
         if isinstance(self.index, PqIndex):
             return make_index("flat", rows)
         if options["storage"] == "int8":
@@ -84,13 +84,13 @@ class Dense(RowSpaceRetriever):
 
     @property
     def takes_items(self) -> bool:
-        """Whether its index does: one of vectors or of codes; any other is built anew."""
+        """Whether its index does: one of vectors or of codes; any other is built again."""
         return self.index.takes_items
 
     def with_items(self, items: Mapping[str, str] | Iterable[tuple[str, str]]) -> Self:
         """Return a retriever that also knows these items, whose ids must be new; nothing is trained.
 
-        Only a flat index and one of codes take new items; any other is built anew.
+        Only a flat index and one of codes take new items; any other is built again.
         """
         pairs = new_items(self.items, items)
         if not pairs:

@@ -107,7 +107,7 @@ class BagTraining(Training):
     Parameters
     ----------
     encoder : LsaEncoder
-        What it begins with; it stays as it is.
+        The initial model; it is not changed.
     training_data : PairTrainingData
         What it learns from.
     settings : DssmSettings

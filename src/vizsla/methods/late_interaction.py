@@ -1,4 +1,4 @@
-"""LateInteraction: every token of a query looks for its best token of an item; the exact sum is the score."""
+"""LateInteraction: the exact sum, over the tokens of a query, of the best match among the tokens of an item."""
 
 from __future__ import annotations
 

@@ -24,10 +24,10 @@ def pq(base: Model, **options: Any) -> Model:
     Parameters
     ----------
     base : Dense or PefaXs
-        What is coded; it stays as it is. Of PEFA, both the moved vectors and those of its own base are coded: clicks
-        cannot be added afterwards, so add them first.
+        The retriever to compress; it is not changed. Of PEFA, both the moved vectors and those of its base are coded.
+        Clicks cannot be added afterwards, so add them first.
     **options
-        What `PqIndex.build` takes: `bytes` an item (32), `bits` of a code (8 or 4), `opq`, `rounds`, `seed`,
+        Options of `PqIndex.build`: `bytes` per item (32), `bits` of a code (8 or 4), `opq`, `rounds`, `seed`,
         `memory_mb`, `threads`.
 
     Examples

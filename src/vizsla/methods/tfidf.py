@@ -161,7 +161,7 @@ class Tfidf(RowSpaceRetriever):
         return _inverted(rows, self.entries)
 
     def with_items(self, items: Mapping[str, str] | Iterable[tuple[str, str]]) -> Self:
-        """Return a retriever that also knows these items; vocabulary and weights stay as they are.
+        """Return a retriever that also knows these items; vocabulary and weights are not changed.
 
         Parameters
         ----------

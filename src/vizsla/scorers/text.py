@@ -220,14 +220,14 @@ class FunctionScorer(TextScorer):
 
     @property
     def fingerprint(self) -> str:
-        """The function's name: it says nothing of its code."""
+        """The function's name, which does not depend on its code."""
         return f"function {self.name}"
 
     def __repr__(self) -> str:
         return f"FunctionScorer({self.name}, {len(self._items):,} items)"
 
     def score_pairs(self, queries: list[str], texts: list[str]) -> Float32Array:
-        """Call the function in the way that it wants to be called."""
+        """Call the function with the arguments of `takes`."""
         if self._takes == "pairs":
             return checked_numbers(self._function(list(zip(queries, texts, strict=True))), len(texts))
         asked, rows = _rows(queries, texts)

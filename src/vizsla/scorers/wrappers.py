@@ -114,7 +114,7 @@ class CallCounter:
             self._add(queries, -pairs)
 
     def reset(self) -> None:
-        """Begin anew with nothing spent."""
+        """Reset the counts."""
         with self._lock:
             self.spent = 0
 
@@ -211,7 +211,7 @@ class Budget(WrappedScorer):
         return None if self.calls is None else max(0, self.calls - self.spent)
 
     def reset(self) -> None:
-        """Begin anew with nothing spent."""
+        """Reset the counts."""
         self._spending.reset()
 
     def __repr__(self) -> str:
@@ -254,7 +254,7 @@ class Retrying(WrappedScorer):
     Every attempt counts: `stats` hold what was sent, failed or not, and a `Budget` inside, `Retrying(Budget(…))`, is
     charged for each. A ScoreCache goes outside, `ScoreCache(Retrying(…), …)`, so that what was answered is kept. Only
     failures of the declared kinds are tried again; any other, and the last, goes to the caller. A scorer that tells
-    what it has answered before it failed, as an HttpReranker does, is asked for the rest only, with all attempts anew.
+    what it has answered before it failed, as an HttpReranker does, is asked for the rest only, with all attempts again.
 
     Parameters
     ----------

@@ -47,11 +47,11 @@ class PqStructure(ApproximateIndex, PqIndex):
         return PqIndex(self.stored_codes, self.codebook, coder=self.coder)
 
     def with_items(self, vectors: Any, *, threads: int = 1) -> Self:
-        """Raise: the structure would have to be built anew."""
+        """Raise: the structure would have to be built again."""
         self._stay()
 
     def without_items(self, items: NDArray[Any]) -> Self:
-        """Raise: the structure would have to be built anew."""
+        """Raise: the structure would have to be built again."""
         self._stay()
 
     def _search(self, rows: Float32Array, k: int, filter: Filter | None, threads: int) -> Candidates:

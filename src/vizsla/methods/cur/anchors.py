@@ -206,7 +206,7 @@ class AnchorScores(Artifact):
         return type(self)(self.items, joined, self._joined(scores[list(new.values())], axis=0))
 
     def _joined(self, scores: NDArray[np.float32], axis: int) -> Factors:
-        """Return the factors with more scores; bytes are rounded anew, since a row's largest number may grow."""
+        """Return the factors with more scores; bytes are rounded again, since a row's largest number may grow."""
         return Factors.of(np.concatenate([self.scores(), _finite(scores)], axis=axis), self.factors.storage)
 
     def _like(self, values: NDArray[np.generic]) -> Factors:

@@ -90,7 +90,7 @@ class Plan:
     budget : int
         Calls a query.
     rounds : int
-        Between rounds the estimates are made anew.
+        Between rounds the estimates are updated.
     how : {"topk", "softmax", "random"}
         How items are sampled by their estimates.
     epsilon : float

@@ -76,7 +76,7 @@ def train_jpq(
 ) -> Jpq:
     """Train the centroids of a coded index together with an adapter on the query vector.
 
-    Codes stay as they are, as in the paper, unless `reassignments` is above 0 or "auto".
+    Codes are fixed, as in the paper, unless `reassignments` is above 0 or "auto".
 
     The loss is a mixture: clicks should rank first (on the scores that the codes give, against the best irrelevant
     items that a search finds at that very step), and the shares of a teacher's best items should be kept, so that items
@@ -100,12 +100,12 @@ def train_jpq(
         The click loss's share, from 0 to 1.
     clicked_margin : float or "auto"
         What items with clicks must be better by, in spreads of a query's best scores, so that training does not favor
-        them: above 0, one sub-space is coded anew, and a bit in it marks items with clicks. "auto" takes what lets the
-        worse of warm and cold held-out queries come off best against uncompressed items. The teacher must hold these.
+        them: above 0, one sub-space is coded again, and a bit in it marks items with clicks. "auto" takes what lets the
+        worse of warm and cold held-out queries lose least against uncompressed items. The teacher must hold these.
     reassignments : int or "auto"
-        After how many epochs the codes of clicked items are chosen anew; see `JpqSettings`. "auto" is 1 where items
+        After how many epochs the codes of clicked items are reassigned; see `JpqSettings`. "auto" is 1 where items
         have at most 8 bytes, there are clicks, `stage` is the last one and no transformer learns; elsewhere, and with
-        `paper`, it is 0: codes stay as they are.
+        `paper`, it is 0: codes are fixed.
     cold : float in [0, 1]
         The share of queries to come whose items have no clicks yet.
     paper : bool

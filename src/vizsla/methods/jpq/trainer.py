@@ -30,7 +30,7 @@ QUERIES_PER_PIECE = 256
 """Queries that are looked at together."""
 
 MAX_RECODING_QUERIES = 50_000
-"""Queries that say how items are coded anew, at most."""
+"""Queries that say how items are coded again, at most."""
 
 
 def clicked_gradients(training: JpqTraining) -> CodeGradients:
@@ -93,7 +93,7 @@ class LossPart(NamedTuple):
 class JpqTraining(Training):
     """Trains an adapter on query vectors together with the centroids of coded items.
 
-    Codes stay as they are, unless `JpqSettings.reassignments` lets those of clicked items follow.
+    Codes are fixed, unless `JpqSettings.reassignments` lets those of clicked items follow.
 
     Parameters
     ----------

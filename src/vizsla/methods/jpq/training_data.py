@@ -157,7 +157,7 @@ def training_data_of(
 def log_and_queries(
     clicks: Any, queries: Iterable[str] | None, items: Strings, encoder: Encoder
 ) -> tuple[ClickLog | None, Queries]:
-    """Read clicks and query texts, encoding every text once; texts that say nothing are left out."""
+    """Read clicks and query texts, encoding every text once; texts without features are left out."""
     more = [] if queries is None else list(dict.fromkeys(Queries.of(_texts(queries)).texts))
     encoded: dict[str, Queries] = {}
 
@@ -219,7 +219,7 @@ def unspoilt(
 ) -> JpqTrainingData:
     """Return what is left of the training_data with a teacher that has not seen the clicks that are held out, either.
 
-    PEFA forgets them; any other teacher stays as it is.
+    They are removed from PEFA; any other teacher is not changed.
     """
     if teacher is None or not teacher.forgets_clicks or not lost or left.teacher is None:
         return left

@@ -139,7 +139,7 @@ def past_query_rows(base: Float32Array, log: ClickLog, settings: XsSettings) -> 
 
 
 def query_rows(queries: Rows, settings: XsSettings) -> Rows:
-    """Return query vectors for the index: the constant is 1, but 0 for a query that says nothing."""
+    """Return query vectors for the index: the constant is 1, but 0 for a query without features."""
     if not settings.extra:
         return queries
     says = np.any(queries != 0, axis=1, keepdims=True)

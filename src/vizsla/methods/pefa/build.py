@@ -68,8 +68,8 @@ def pefa_xs(
     Parameters
     ----------
     base : Dense, Bm25 or Tfidf
-        What is adapted; it stays as it is. Over BM25 and TF-IDF the rows are bags of words or n-grams in an inverted
-        index, and words that only clicked queries have are added to them.
+        The retriever to adapt; it is not changed. Over BM25 and TF-IDF the rows are bags of words or n-grams in an
+        inverted index, and words that only clicked queries have are added to them.
     clicks
         A Dataset, or (query text, item id) pairs with or without a weight.
     weight : float or "auto"

@@ -242,7 +242,7 @@ class PefaXl(Retriever):
     def _with_log(self, log: ClickLog, base: Retriever, index: DenseIndex | None) -> PefaXl:
         """Return it with another log; past queries are indexed unless they are still the same."""
         if index is None:
-            # A graph over the past queries is built anew; a flat index only copies them.
+            # A graph over the past queries is built again; a flat index only copies them.
             kind, options = ("flat", {}) if self.index is None else (self.index.kind, self.index.options)
             index = query_index(kind, log, **options)
         made = PefaXl(base, self.encoder, log, self.settings, index, depth=self.depth, choice=self.choice)
@@ -285,7 +285,7 @@ class PefaXl(Retriever):
         return self._counter.count(near, self.settings, filter), near.stats
 
     def _neighbors(self, queries: Queries, index: DenseIndex, threads: int) -> Candidates:
-        # A query that says nothing is similar to none: similarity 0 is no vote.
+        # A query without features is similar to none: similarity 0 is no vote.
         rows = queries.encoded(self.encoder)
         return index.search(divided(rows, lengths_of(rows)), self.settings.neighbors, threads=threads)
 

@@ -192,10 +192,10 @@ class PefaXs(IndexRetriever):
         return abbreviate(f"PefaXs({self.base!r}", f", {len(self.log):,} past queries)")
 
     def with_clicks(self, clicks: Any) -> PefaXs:
-        """Return the retriever with more clicks: only the items they touch are computed anew.
+        """Return the retriever with more clicks: only the items they touch are recomputed.
 
         All settings stay. The answers are, bit for bit, those of a retriever built at once with these settings from
-        all clicks. A graph index (HNSW) is built anew.
+        all clicks. A graph index (HNSW) is built again.
 
         Parameters
         ----------
@@ -262,7 +262,7 @@ class PefaXs(IndexRetriever):
         )
 
     def refit_on(self, dataset: Dataset, *, threads: int = 1) -> PefaXs:
-        """Forget what this dataset does not have; all settings stay. A base that learned from clicks is built anew."""
+        """Forget what this dataset does not have; all settings stay. A base that learned from clicks is built again."""
         base = self.base.refit_on(dataset, threads=threads)
         if base is not self.base:
             if self._recipe is None:
@@ -283,7 +283,7 @@ class PefaXs(IndexRetriever):
 
     def _changed(self, clicks: Any, sign: int) -> PefaXs:
         log, touched = self.log.changed(clicks, self.items, grown_encode(self.base), sign=sign)
-        if isinstance(self.index, InvertedIndex) or not self.settings.moves:  # lists are written anew in any case
+        if isinstance(self.index, InvertedIndex) or not self.settings.moves:  # lists are rewritten in any case
             return self._kept(PefaXs.build(self.base, log, self.settings, choice=self.choice))
         inner = self._vectors
         if isinstance(inner, PqIndex):

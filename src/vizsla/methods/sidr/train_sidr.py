@@ -97,7 +97,7 @@ def _drawn(rng: np.random.Generator, texts: list[Any]) -> list[Any]:
 ITEM_SCALE_FACTORS = (0.0, 0.125, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 4.0)
 """What is tried, in units of the scale that was learned."""
 RERANKED_DEPTH = 20
-"""How many items of each query are ranked anew."""
+"""How many items of each query are re-ranked."""
 MAX_HELD_OUT_QUERIES = 400
 """How many held-out queries are asked."""
 

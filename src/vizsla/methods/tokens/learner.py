@@ -110,7 +110,7 @@ class LearningSettings:
     batch : int
         Clicks between two steps.
     expansions : int
-        How many other tokens a token may call to mind.
+        Maximum number of expansions per token.
     """
 
     rate: float = 0.1

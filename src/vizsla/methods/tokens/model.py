@@ -206,7 +206,7 @@ class TokenRetriever(IndexRetriever):
         return again
 
     def with_items(self, items: Any) -> Self:
-        """Return a retriever with more items; the lists that are there are shared, and a learned table stays as it is.
+        """Return a retriever with more items; the lists that are there are shared, and a learned table is not changed.
 
         Examples
         --------

@@ -76,7 +76,7 @@ def train_tokens(
     half_life: float | str | None = None,
     seed: int = 0,
 ) -> TokenRetriever:
-    """Return the base with a table that was learned from clicks; its lists are shared, not built anew.
+    """Return the base with a table that was learned from clicks; its lists are shared, not built again.
 
     Every click is a question: which of the clicked item and the 64 items that the search finds at this very moment was
     it? The cross entropy of the answer is lowered by Adagrad. It begins at the idf, so little data harm little, and it
@@ -99,7 +99,7 @@ def train_tokens(
     temperature : float
         Divisor of the scores before the softmax.
     expansions : int
-        How many other tokens a token may call to mind, by how often they meet in clicks.
+        Maximum number of expansions per token, by how often they co-occur in clicks.
     batch : int
         Clicks between two steps.
     half_life : float, "auto" or None

@@ -135,7 +135,7 @@ def xrlinear(
     neighbors : int
         How many neighbors make the matcher of an item without clicks.
     half_life : float, "auto" or None
-        Days after which a click weighs half as much, for a log with times; "auto" trains anew for each of some and
+        Days after which a click weighs half as much, for a log with times; "auto" trains again for each of some and
         chooses on the latest clicks.
     seed : int
         Fixes everything random.

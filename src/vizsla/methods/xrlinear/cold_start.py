@@ -298,7 +298,7 @@ def with_leaf_items(index: TreeIndex, matchers: csr_array, cold: csr_array, leav
 
 
 def with_kept_items(index: TreeIndex, kept: NDArray[np.int64]) -> TreeIndex:
-    """Return the index with only these items, numbered anew in this order."""
+    """Return the index with only these items, renumbered in this order."""
     leaf_of = leaf_numbers(index.layers[-1].child_offsets, index.positions)[kept]
     order = np.lexsort((index.positions[kept], leaf_of))
     return _with_last_layer(index, order, leaf_of, matchers_by_item(index)[kept])

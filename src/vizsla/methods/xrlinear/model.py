@@ -108,7 +108,7 @@ class XrLinear(IndexRetriever):
         return remove_items(self, ids)
 
     def refit_on(self, dataset: Dataset, *, threads: int = 1) -> XrLinear:
-        """Train anew on this dataset, with what was chosen for it; a model whose options are no plain data raises."""
+        """Train again on this dataset, with what was chosen for it; a model whose options are no plain data raises."""
         recipe = self._recipe
         if recipe is None or {"tree", "negatives", "representation"} & {each.name for each in recipe.bindings}:
             remedy = "Give a function that trains it on a dataset: `lambda dataset: xrlinear(dataset, …)`."

@@ -105,7 +105,7 @@ def spherical_means(
     """Cut items into clusters around mean directions (Dhillon and Modha 2001): no cluster is empty.
 
     Means begin at items drawn at random. An item goes to the mean with the largest inner product, of equals the first;
-    a mean that loses all its items begins anew at the item that is farthest from its own.
+    a mean that loses all its items restarts at the item that is farthest from its own.
 
     Parameters
     ----------

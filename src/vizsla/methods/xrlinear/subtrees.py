@@ -188,7 +188,7 @@ def _parts(
 
 
 def compacted(rows: SparseRows) -> tuple[SparseRows, NDArray[np.int32]]:
-    """Return rows over the columns that occur in them, numbered anew in the same order, and these columns.
+    """Return rows over the columns that occur in them, renumbered in the same order, and these columns.
 
     Examples
     --------
