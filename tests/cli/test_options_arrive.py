@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from functools import cache
+from types import SimpleNamespace
 
 import pytest
 
@@ -328,7 +329,7 @@ def test_neighbors_arrive_where_they_teach(files, tmp_path, monkeypatch):
         seen["neighbors"] = neighbors
         raise ValueError
 
-    monkeypatch.setattr("vizsla.cli.add.load_with", lambda path, method: (None, with_items))
+    monkeypatch.setattr("vizsla.cli.add.load_changeable", lambda path: SimpleNamespace(with_items=with_items))
     with pytest.raises(ValueError):
         main(["add", "m", str(files / "items.jsonl"), "-o", str(tmp_path / "new"), "--neighbors", "3"])
     assert seen == {"neighbors": 3}

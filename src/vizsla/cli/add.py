@@ -8,7 +8,7 @@ from inspect import signature
 from typing import Any
 
 from vizsla._internal.terminal import working
-from vizsla.cli.item_changes import MODEL_HELP, load_with, save_changed
+from vizsla.cli.item_changes import MODEL_HELP, load_changeable, save_changed
 from vizsla.cli.options import DATA_HELP, add_output, add_reading, open_items
 from vizsla.errors import InputError
 
@@ -24,11 +24,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Add, save, and say how many."""
-    model, with_items = load_with(arguments.model, "with_items")
-    options = _options(arguments, with_items)
+    model = load_changeable(arguments.model)
+    options = _options(arguments, model.with_items)
     dataset = open_items(arguments.items, arguments)
     with working("adding"):
-        more = with_items(dataset.items, **options)
+        more = model.with_items(dataset.items, **options)
     save_changed(model, more, arguments, done="added")
 
 

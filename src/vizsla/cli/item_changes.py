@@ -1,11 +1,9 @@
-"""What `add` and `remove` share: a saved model gets other items, without training."""
+"""Shared by `add` and `remove`: change the items of a saved model, without training."""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from vizsla.artifacts.kinds import BUILT_IN, class_of
 from vizsla.base.retriever import Retriever
@@ -15,16 +13,16 @@ from vizsla.errors import InputError
 MODEL_HELP = "the model's folder; as OUT too, it is replaced"
 
 
-def load_with(path: str, method: str) -> tuple[Retriever, Callable[..., Any]]:
-    """Load a model and return its method of this name too; a model that has none raises."""
+def load_changeable(path: str) -> Retriever:
+    """Load a model; one whose items cannot change raises."""
     model = load_retriever(path)
     if not _takes_items(type(model)):
         kinds = [kind for kind in BUILT_IN if _takes_items(class_of(kind) or object)]
         raise InputError(
             f"The model must be of a kind whose items can change without training: {', '.join(kinds)}. "
-            f"Got kind {model.kind!r} in {path}: build it anew."
+            f"Got kind {model.kind!r} in {path}: build it again."
         )
-    return model, getattr(model, method)
+    return model
 
 
 def _takes_items(kind: type) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from vizsla.cli.item_changes import MODEL_HELP, load_with, save_changed
+from vizsla.cli.item_changes import MODEL_HELP, load_changeable, save_changed
 from vizsla.cli.options import add_output, read_lines
 from vizsla.errors import InputError
 
@@ -25,8 +25,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> None:
     """Remove, save, and say how many."""
-    model, without_items = load_with(arguments.model, "without_items")
-    save_changed(model, without_items(_ids(arguments), unknown=arguments.unknown), arguments, done="removed")
+    model = load_changeable(arguments.model)
+    left = model.without_items(_ids(arguments), unknown=arguments.unknown)
+    save_changed(model, left, arguments, done="removed")
 
 
 def _ids(arguments: argparse.Namespace) -> list[str]:

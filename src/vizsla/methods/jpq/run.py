@@ -1,4 +1,4 @@
-"""JpqRun: a whole training: what to choose is tried on held-out clicks, and learned again from all of them."""
+"""JpqRun: a whole training: settings are selected on held-out clicks, then all clicks are learned."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from vizsla.typing import Float32Array, Float64Array
 
 
 class Trained(NamedTuple):
-    """What came of a training.
+    """The result of a training.
 
     Attributes
     ----------
@@ -42,28 +42,28 @@ class Trained(NamedTuple):
 
 
 class JpqRun:
-    """Everything that `train_jpq` does, and the best that it has so far.
+    """A run of `train_jpq`, with the best result so far.
 
     Parameters
     ----------
     index : PqIndex
         The coded items.
     marked : PqIndex, optional
-        The same with clicked items marked: trained in its place where the clicked margin is above 0.
+        The same with click flags: trained in its place if the clicked margin is above 0.
     training_data : JpqTrainingData
         Queries, clicks and teacher's items.
     settings : JpqSettings
-        How, where nothing is chosen.
-    shares : sequence of float
-        The click loss's shares to choose from.
+        Settings of everything that is not selected.
+    click_loss_weights : sequence of float
+        Weights of the click loss to select from.
     clicked_margins : sequence of float
-        To choose from, too; anything but 0 needs an index of marked items.
+        Margins to select from; any but 0 needs `marked`.
     trial : Trial, optional
-        Clicks that are held out; without them nothing is chosen and every epoch is taken.
+        Held-out clicks; without them nothing is selected and every epoch is taken.
     vectors : float32 array, optional
         Uncompressed items, for the stage "negatives".
     checkpoint : path, optional
-        A folder: the state after every epoch is kept there, and a run that was killed goes on from it.
+        A folder for the state after every epoch, from which an interrupted run continues.
     watch : callable, optional
         Called after every step.
     side : QuerySide, optional
@@ -99,7 +99,7 @@ class JpqRun:
         self._last_held_out: dict[str, float] = {}
 
     def run(self) -> Trained:
-        """Choose, and train on everything."""
+        """Select settings, then train on all clicks."""
         chosen = self.settings if self.trial is None else self._chosen(self.trial)
         index = self.marked if self.marked is not None and chosen.clicked_margin > 0 else self.index
         training = self._training(index, self.training_data, chosen)
@@ -109,13 +109,13 @@ class JpqRun:
 
     @property
     def choice(self) -> Choice | None:
-        """What was tried so far."""
+        """The trials so far."""
         if self.trial is None or len(self.trials) < 2:
             return None
         return self._choice_from(0, self.trial)
 
     def _choice_from(self, first: int, trial: JpqTrial) -> Choice:
-        """Choose among the trials from one on; the first of all is what stands."""
+        """Select among the trials from `first` on; the very first one is the default."""
         cold, against = trial.held.cold, trial.against
         rule = harmless(None if first else 0)
         if against is not None and len(cold):
@@ -124,7 +124,7 @@ class JpqRun:
         return choose(self.trials[first:], self.measured[first:], cold, measure=MEASURE, rule=rule)
 
     def _chosen(self, trial: JpqTrial) -> JpqSettings:
-        """Train with each share on what is left, and look at the held-out queries after every epoch."""
+        """Train with each weight on the remaining clicks, and measure the held-out queries after every epoch."""
         for click_loss_weight in self.click_loss_weights:
             settings = replace(self.settings, click_loss_weight=click_loss_weight)
             training = self._training(trial.coded, trial.training_data, settings)
@@ -165,7 +165,7 @@ class JpqRun:
         loop.run()
 
     def _note(self, epochs: int, values: Evaluation, training: JpqTraining, *, current: bool = True) -> None:
-        """Remember a trial of every clicked margin, and what was trained if nothing before was better."""
+        """Record a trial per clicked margin, and keep the trained state if it is the best so far."""
         click_loss_weight, before = training.settings.click_loss_weight, len(self.trials)
         self.trials += [
             {"click_loss_weight": click_loss_weight, "epochs": epochs, "clicked_margin": clicked_margin}
