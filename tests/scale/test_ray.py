@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 from functools import partial
 from pathlib import Path
 
@@ -27,8 +28,36 @@ pytest.importorskip("ray", reason="the extra ray is not installed")
 
 @pytest.fixture(scope="module")
 def on():
+    before = descendants()
     with connect("local", workers=2, object_store_mb=100) as placement:
         yield placement
+        started = descendants() - before
+        assert len(started) > 2, "a raylet, its server and workers"
+    left = started
+    for _ in range(600):
+        left &= descendants(orphans=started)
+        if not left:
+            break
+        time.sleep(0.1)
+    assert not left, "a cluster that was started here ends with all its processes"
+
+
+def descendants(orphans=frozenset()):
+    """Return the processes that this one has started, and those of them, and which of the orphans are alive."""
+    parents = {}
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                state, parent = (entry / "stat").read_text().rpartition(")")[2].split()[:2]
+            except OSError:
+                continue
+            if state != "Z":
+                parents[int(entry.name)] = int(parent)
+    found, new = set(orphans & parents.keys()), {os.getpid()}
+    while new:
+        new = {process for process, parent in parents.items() if parent in new}
+        found |= new
+    return found
 
 
 def test_answers_come_in_order_and_share_what_is_common(on):
@@ -76,7 +105,7 @@ def test_a_resident_that_dies_is_started_again(on, tmp_path):
 
 def test_killed_shards_lose_nothing_that_was_acknowledged(on, tmp_path):
     killing = Killing(tmp_path, on)
-    for number in range(10):
+    for number in range(6):
         killing.kill()
         assert number % 3 or not killing.differs()
     assert killing.lost() == [] and not killing.differs()
