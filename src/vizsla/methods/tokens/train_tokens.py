@@ -33,7 +33,7 @@ def describe_choice(choice: Choice) -> str | None:
     --------
     >>> before, after = {"epochs": 0, "warm": 0.3, "cold": 0.38}, {"epochs": 1, "warm": 0.5, "cold": 0.32}
     >>> describe_choice(Choice("MRR@10", 40, 0, [before, after], 0))[:80]
-    'Nothing was learned: MRR@10 went from 0.380 to 0.320 on 40 queries whose items n'
+    'Nothing was learned: MRR@10 went from 0.380 to 0.320 on 40 queries whose items h'
     """
     if not choice.cold + choice.warm:
         epochs = choice.chosen["epochs"]
