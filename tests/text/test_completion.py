@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from vizsla import Completer, load
 from vizsla.core.catalog import Item
@@ -79,3 +81,42 @@ def test_bad_input_is_named():
 
 def test_an_empty_completer_suggests_nothing():
     assert Completer.from_weights({})("fi") == []
+
+
+TITLES = st.sampled_from(
+    ["Fig", "fig", " FIG ", "Fig  tree", "fig tree", "", "Straße", "strasse", "x" * 120, "y" * 121]
+)
+LOG = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4), st.integers(1, 3)), max_size=9)
+
+
+@given(
+    st.lists(st.tuples(TITLES, TITLES), min_size=5, max_size=5),
+    st.lists(TITLES.filter(str.strip), min_size=5, max_size=5),
+    LOG,
+)
+@example(
+    [("", "x" * 120), ("", "y" * 121), ("Fig", "no"), ("fig", "no"), ("", "")], ["FIG "] * 5, [(0, 2, 3), (1, 3, 1)]
+)
+def test_entries_weigh_the_clicks_of_queries_and_items_and_show_the_heavier_text(items, queries, log):
+    rows = [{"id": f"i{n}", "title": title, "text": text or "."} for n, (title, text) in enumerate(items)]
+    clicks = {}
+    for query, item, weight in log:
+        row = clicks.setdefault(str(query), {})
+        row[f"i{item}"] = row.get(f"i{item}", 0) + weight
+    asked = {str(n): text for n, text in enumerate(queries)}
+    data = Dataset.of(rows, queries=asked, **({"clicks": clicks} if clicks else {}))
+    given = [(text, sum(clicks[n].values())) for n, text in asked.items() if n in clicks]
+    for n, (title, text) in enumerate(items):
+        shown = " ".join((title or text or ".").split())
+        given.append((shown if len(shown) <= 120 else "", sum(row.get(f"i{n}", 0) for row in clicks.values())))
+    wanted = {}
+    for text, weight in given:
+        key = " ".join(text.casefold().split())
+        if key and len(key) <= 120:
+            known, total = wanted.get(key, (text, 0.0))
+            heavier = key not in wanted or weight > total or (weight == total and known > text)
+            wanted[key] = (text if heavier else known, total + weight)
+    found = Completer.of(data).find("", 50)
+    assert {one.entry.key: (one.entry.text, one.entry.weight) for one in found} == wanted
+    order = sorted(wanted, key=lambda key: (-wanted[key][1], key.encode()))
+    assert [one.entry.key for one in found] == order and all(one.edits == 0 for one in found)
