@@ -99,3 +99,21 @@ def test_published_ids_are_known_without_a_download() -> None:
 
     assert is_ir_dataset("beir/scifact/test")
     assert not is_ir_dataset("beir/scifact/tset")
+
+
+class Unreachable(Docs):
+    """What a machine without a network sees; `requests` raises an OSError too."""
+
+    def docs_iter(self) -> Iterator[NamedTuple]:
+        raise ConnectionError("no route to host\nand much more")
+        yield
+
+
+def test_a_download_that_fails_says_what_to_put_where() -> None:
+    base = f"vizsla-{uuid.uuid4().hex}"
+    ir_datasets.registry.register(base, ir_datasets.Dataset(Unreachable()))
+    wanted = (
+        r"must be downloaded first, which failed: no route to host\. Without a network, copy .* or open a BEIR folder"
+    )
+    with pytest.raises(InputError, match=wanted):
+        list(open_dataset(base).items)

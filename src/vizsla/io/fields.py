@@ -113,7 +113,7 @@ def _declared(name: str) -> tuple[str, str | None]:
 
 
 ITEM_FIELDS = Fields(
-    ("_id", "id", "doc_id", "docid", "item_id", "sku", "product_id", "asin", "uid", "uuid", "key"),
+    ("_id", "id", "doc_id", "docid", "docno", "item_id", "sku", "product_id", "asin", "uid", "uuid", "key"),
     ("text", "contents", "body", "content", "passage", "description", "abstract"),
     ("title", "name", "product_name", "product_title", "headline", "subject"),
 )

@@ -86,6 +86,21 @@ def _rest(record: Any, used: set[str]) -> Mapping[str, Any]:
     return {name: value for name, value in fields.items() if isinstance(value, str | int | float)} or NO_METADATA
 
 
+def _downloaded(name: str, read: Callable[[], Iterator[Any]]) -> Iterator[Any]:
+    """Yield records, which are downloaded first where they are not on this machine; say so where that fails."""
+    try:
+        yield from read()
+    except OSError as error:
+        import ir_datasets
+
+        reason = (str(error).splitlines() or [type(error).__name__])[0]
+        raise InputError(
+            f"{name} must be downloaded first, which failed: {reason:.120}. Without a network, copy what ir_datasets "
+            f"downloaded elsewhere to {ir_datasets.util.home_path()}, or open a BEIR folder: corpus.jsonl, "
+            "queries.jsonl and qrels/test.tsv."
+        ) from error
+
+
 class _Source(Generic[Record]):
     """Documents or queries."""
 
@@ -93,7 +108,7 @@ class _Source(Generic[Record]):
         self.name, self._read, self._make = f"ir_datasets:{name}", read, make
 
     def __iter__(self) -> Iterator[Record]:
-        return map(self._make, self._read())
+        return map(self._make, _downloaded(self.name, self._read))
 
     def place(self, number: int) -> Line:
         return Line(self.name, number + 1)
@@ -112,7 +127,7 @@ class _Qrels:
         self.name, self._read = f"ir_datasets:{name}", read
 
     def into(self, pairs: Interactions) -> None:
-        for number, qrel in enumerate(self._read(), 1):
+        for number, qrel in enumerate(_downloaded(self.name, self._read), 1):
             pairs.add(Line(self.name, number), qrel.query_id, qrel.doc_id, float(qrel.relevance))
 
     def report(self, tally: WarningLog) -> None:
