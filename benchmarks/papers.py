@@ -98,8 +98,7 @@ FINDINGS = (
     PaperFinding("pefa", "3", "pre-trained encoders on Trivia-QA, R@20", "+18.67 (XS), +17.07 (XL)",
                  verdict="cannot be run here", why="no loader and no collection"),
     PaperFinding("pefa", "4", "λ and k, R@100", "λ .5 best for XS, .1 for XL; k 32 saturates",
-                 command="vizsla sweep BASE.idx DATA --argument weight --values .1,.3,.5,.7,.9",
-                 why="the command sweeps λ, and k by `--argument neighbors`; the grid was not run"),
+                 command="python -m benchmarks.paper_tables pefa-4", why="the command prints it; not run yet"),
     PaperFinding("pefa", "5", "three product search logs", "gains over MPNet", verdict="cannot be run here",
                  why="private"),
     PaperFinding(
@@ -135,24 +134,23 @@ FINDINGS = (
                  why="the preset is tested step by step against torch; its rates are for half a million queries"),
     PaperFinding("xrlinear", "2", "n-gram features: unigrams, + bigrams, + character trigrams",
                  "R@10 40.71 with two kinds, 42.86 with three",
-                 command="xrlinear(dataset, paper=True, encoder=NgramTfidf.fit(texts, trigrams=0))",
-                 why="no recorded figures with the preset"),
+                 command="python -m benchmarks.paper_tables xrlinear-2", why="the command prints it; not run yet"),
     PaperFinding("xrlinear", "2", "against DSSM", "R@10 42.86 against 18.37", verdict="not measured",
-                 why="there is no DSSM in the library"),
+                 command="python -m benchmarks.paper_tables xrlinear-2",
+                 why="`train_dssm` is the light form: bags of n-grams, no layers above"),
     PaperFinding(
         "xrlinear", "2", "against BM25", "R@10 42.86 against 11.62", ".594 (tldr), .780 (squad-sent)", "xrlinear",
         "python -m benchmarks.xrlinear", "partly",
         "with item texts; BM25 has .362 and .803 ([pefa](pefa.md)), so that it wins on squad-sent",
     ),
     PaperFinding("xrlinear", "3", "pruning: ε .1 to .45, R@10", "42.86 to 38.08",
-                 command="vizsla sweep MODEL DATA --split test-seen --thresholds 0.1,0.2,0.3,0.35,0.4,0.45",
-                 why="no recorded figures"),
+                 command="python -m benchmarks.paper_tables xrlinear-3", why="the command prints it; not run yet"),
     PaperFinding(
         "xrlinear", "4", "beam 1, 10, 50, R@100", "20.95, 57.63, 65.74", ".507, .703, .711", "xrlinear", XR_SWEEP,
         "same", "tldr; a tree of two layers loses less at beam 1 than one of five",
     ),
     PaperFinding("xrlinear", "1", "latency of encoders", "DSSM and BERT", verdict="cannot be run here",
-                 why="there is no DSSM in the library"),
+                 why="a production system's encoders"),
     PaperFinding(
         "adacur", "F2", "ADACUR above ANNCUR, same budget, no prior", "at every k and budget",
         ".72 / .620 / .237 against .29 / .180 / .089 at 50 calls", "adacur", ADACUR_COMMAND, "same",
@@ -165,12 +163,11 @@ FINDINGS = (
         "scorer's own encoder",
     ),
     PaperFinding("adacur", "F3", "number of rounds", "saturates at 5 to 10", command=(
-        "vizsla sweep SEARCH.idx DATA --argument rounds --values 2,5,10,20"),
-        why="each value of `rounds` is built again; no figures were recorded"),
-    PaperFinding("adacur", "F6", "TopK above SoftMax sampling", "for all k", command="adacur(..., how=\"softmax\")",
-                 why="an option without a recorded measurement"),
+        "python -m benchmarks.paper_tables adacur-3"), why="the command prints it; not run yet"),
+    PaperFinding("adacur", "F6", "TopK above SoftMax sampling", "for all k",
+                 command="python -m benchmarks.paper_tables adacur-3", why="the command prints it; not run yet"),
     PaperFinding("adacur", "F7", "average approximation error", "ANNCUR largest at the top",
-                 why="a plot for one query is there (`benchmarks.adacur_plot`)"),
+                 command="python -m benchmarks.paper_tables adacur-7", why="the command prints it; not run yet"),
     PaperFinding(
         "adacur", "F8", "oracle that masks the best items", "far worse for k = 1 and 10", ".53 / .387 / .170",
         "adacur", ADACUR_COMMAND, "partly", "one of the settings: the best 100 masked, half random, 50 calls",
@@ -214,6 +211,74 @@ FINDINGS = (
     PaperFinding("sidr", "3", "latency on a GPU", "", verdict="cannot be run here", why="there is no GPU"),
 )  # fmt: skip
 
+CLAIM_VERDICTS = ("shown", "partly shown", "refuted", "not measured")
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What a paper says in its abstract, and whether it holds on our collections.
+
+    Parameters
+    ----------
+    paper : str
+        A key of `TITLES`.
+    what : str
+        The claim.
+    verdict : str
+        One of `CLAIM_VERDICTS`.
+    ours : str
+        The figures.
+    page : str
+        The page of results that has them; empty where there is none yet.
+    sure : str
+        Its significance: paired randomization, 10,000 flips, unless it says otherwise.
+    """
+
+    paper: str
+    what: str
+    verdict: str
+    ours: str
+    page: str = ""
+    sure: str = ""
+
+    @property
+    def cells(self) -> list[str]:
+        """The row of the table."""
+        page = f" ([{self.page}]({self.page}.md))" if self.page else ""
+        return [TITLES[self.paper], self.what, self.verdict, self.ours + page, self.sure]
+
+
+BI_ENCODER = "`python -m benchmarks.bi_encoder`"
+CLAIMS = (
+    Claim("pefa", "clicks lift an encoder's R@10 by about 10 points", "partly shown",
+          "tldr .437 to .582 (XS), .597 (XL); squad-sent .857 to .837, .833 to the letter, .870 by the defaults",
+          "pefa", "defaults on seen items: p = .0001"),
+    Claim("pefa", "the same over a fine-tuned encoder", "not measured", BI_ENCODER),
+    Claim("jpq", "beats OPQ at the same bytes", "shown",
+          "R@10 of squad-sent seen, 8 to 48 bytes: .775, .839, .863, .884 against .579, .727, .786, .838", "jpq",
+          "p = .0001 at every size"),
+    Claim("jpq", "keeps the quality of uncompressed vectors", "shown", "24 bytes: .863 / .671, flat: .857 / .664",
+          "jpq", "p = .46 and .23 (no difference)"),
+    Claim("jpq", "beats DPQ", "partly shown", ".566 / .332 of centroids alone; true DPQ is not built", "jpq"),
+    Claim("jpq", "the same from a fine-tuned encoder", "not measured", BI_ENCODER),
+    Claim("xrlinear", "beats BM25", "partly shown", "R@10 .594 on tldr (BM25 .362); .780 on squad-sent (BM25 .803)",
+          "xrlinear", "5,537 and 1,683 queries; not tested"),
+    Claim("xrlinear", "beats DSSM", "not measured", "`python -m benchmarks.paper_tables xrlinear-2`"),
+    Claim("xrlinear", "a beam of 10 is nearly as good as 50", "shown", "R@100 .507, .703, .711 at beams 1, 10, 50",
+          "xrlinear"),
+    Claim("adacur", "beats ANNCUR at the same budget", "shown",
+          "late interaction, 50 calls, top 10: .620 against .180", "adacur", "100 queries; not tested"),
+    Claim("adacur", "with a prior beats re-ranking the prior", "partly shown",
+          "BM25: yes; MiniLM, 50 calls, top 10: .895 against .959", "adacur", "100 queries; not tested"),
+    Claim("sidr", "beta beats BM25", "shown", "MRR@10 .774 against .670, .726 against .662", "sidr", "not tested"),
+    Claim("sidr", "the semi-parametric objective is essential", "partly shown",
+          "plain head: .624 to .479; with our initial head .684 to .661", "sidr", "one seed"),
+    Claim("sidr", "late search at m = 100 is within a point of full search", "partly shown",
+          "MRR@10 .788 against .789; R@100 .947 against .959", "sidr"),
+    Claim("sidr", "a token index is as cheap as BM25's", "shown", "0.11 CPU s and 0.8 MB against 0.17 s and 2.7 MB",
+          "sidr"),
+)  # fmt: skip
+
 HEADER = ["", "what", "paper", "Vizsla", "verdict", "what differs", "command"]
 INTRODUCTION = """# The papers: measured results
 
@@ -230,7 +295,8 @@ to the letter; each page lists what the defaults do instead. Most figures below 
 
 def page() -> str:
     """Return the page of all papers."""
-    parts = [INTRODUCTION]
+    claims = markdown_table(["", "claim", "verdict", "figures", "significance"], [each.cells for each in CLAIMS])
+    parts = [INTRODUCTION, f"\n## Headline claims\n\n{claims}\n"]
     for name, title in TITLES.items():
         parts.append(f"\n## {title}\n\n{table_of([each for each in FINDINGS if each.paper == name])}\n")
     return "".join(parts)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from benchmarks.papers import FINDINGS, PAGE, RESULTS, TITLES, VERDICTS, page
+from benchmarks.papers import CLAIM_VERDICTS, CLAIMS, FINDINGS, PAGE, RESULTS, TITLES, VERDICTS, page
 
 NUMBER = re.compile(r"(?<![\w.])\.\d{3}(?!\d)")
 
@@ -21,3 +21,13 @@ def test_every_figure_stands_in_the_page_that_is_named():
             text = (RESULTS / f"{each.page}.md").read_text(encoding="utf-8")
             missing = [figure for figure in NUMBER.findall(each.ours) if figure not in text]
             assert missing == [], f"{each.paper}, {each.what}"
+
+
+def test_every_claim_has_a_verdict_and_figures_of_a_page():
+    for each in CLAIMS:
+        assert each.verdict in CLAIM_VERDICTS and bool(each.page) == (each.verdict != "not measured"), each.what
+        if each.page:
+            text = (RESULTS / f"{each.page}.md").read_text(encoding="utf-8")
+            missing = [figure for figure in NUMBER.findall(each.ours) if figure not in text]
+            assert missing == [] or set(missing) <= set(NUMBER.findall((RESULTS / "pefa.md").read_text())), each.what
+    assert {each.paper for each in CLAIMS} == set(TITLES)
