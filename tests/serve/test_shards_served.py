@@ -1,5 +1,7 @@
 """A collection of shards behind the service: searches, writes, and what it refuses."""
 
+import shutil
+
 import pytest
 
 import vizsla
@@ -58,6 +60,17 @@ def test_what_needs_all_matches_is_refused(client):
     answer = client.post("/v1/admin/snapshot", json={"name": "now"})
     assert answer.status_code in (400, 422) and "A collection of shards" in answer.text
     assert client.post("/v1/search", json={"query": "figs", "using": "other"}).status_code in (400, 422)
+
+
+def test_a_lost_shard_makes_answers_partial_and_takes_no_writes(client, tmp_path):
+    items = [{"id": f"i{number}", "text": f"fig {number}"} for number in range(30)]
+    assert client.post("/v1/items", json={"items": items}).json() == {"stored": 30}
+    shutil.rmtree(tmp_path / "shop/shard-001")
+    found = client.post("/v1/search", json={"query": "fig", "k": 30}).json()
+    assert found["partial"] is True and 0.3 < found["coverage"] < 0.9
+    answer = client.post("/v1/items", json={"items": items})
+    assert answer.status_code == 503 and "restore a backup of the shard there" in answer.text
+    assert client.get("/info").json()["shards"] == 3
 
 
 def test_a_collection_has_one_process(client, tmp_path):

@@ -11,7 +11,15 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
-from vizsla.errors import BudgetError, EngineError, MissingExtraError, ScorerError, VizslaError
+from vizsla.errors import (
+    BudgetError,
+    EngineError,
+    MissingExtraError,
+    ScorerError,
+    ShardLostError,
+    VizslaError,
+    WorkerLostError,
+)
 from vizsla.serve.admission import BusyError, TimeLimitError
 
 RETRY_AFTER_S = 1
@@ -23,6 +31,8 @@ STATUS_OF_ERROR: tuple[tuple[type[VizslaError], int], ...] = (
     (BudgetError, 429),
     (TimeLimitError, 504),
     (EngineError, 503),
+    (ShardLostError, 503),
+    (WorkerLostError, 503),
     (ScorerError, 502),
     (MissingExtraError, 501),
     (VizslaError, 400),

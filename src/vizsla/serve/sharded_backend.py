@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from vizsla.core.catalog import Item
 from vizsla.data.conditions import Condition
-from vizsla.errors import InputError
+from vizsla.errors import InputError, ShardLostError
 from vizsla.scale.sharded_engine import ShardedEngine
 from vizsla.serve.backend import Backend, Pinned, condition_of
 from vizsla.text.web_syntax import WEB, parse_web
@@ -67,7 +67,11 @@ class ShardedBackend(Backend):
     def info(self) -> dict[str, Any]:
         """Return what is served."""
         known = {"kind": "shards", "members": self.members(), "default": self.default(), "fields": {}, "judged": False}
-        return {**known, **self.counts(), "items": self._shards.count(), "shards": len(self._shards.folders)}
+        try:
+            items = self._shards.count()
+        except ShardLostError:  # what is known is told, also while a shard is restored
+            items = sum(self._shards.sizes)
+        return {**known, **self.counts(), "items": items, "shards": len(self._shards.folders)}
 
     def get(self, id: str) -> Item | None:
         """Return an item by its id."""
