@@ -76,6 +76,7 @@ def measured(name: str, folder: Path, items: int, texts: Path, queries: Path, *,
         found["load"] = writer.ask("load", folder=str(folder), end=items)
         if ours:
             found["loaded"] = writer.ask("stats")
+            found["unmerged"] = writer.ask("search_steadily", seconds=min(seconds, 3.0))
             found["merge"] = writer.ask("maintain", how="compact")
         found["open"] = [reader.ask("reopen", folder=str(folder)) for _ in range(3)]
         found["idle"] = writer.ask("search", count=400)
@@ -157,15 +158,16 @@ def rows(found: dict[str, dict[str, Any]], items: int) -> list[Row]:
         add(f"filter {share}, prepared, p50", later, 0.3, note=cpu(ours["filters"][share]["later"]))
         add(f"filter {share}, first use, p50", lambda f, s=share: f["filters"][s]["first"]["p50"], 1.0, note=cpu(first))
     add("open to the first answer", lambda f: min(each["ms"] for each in f["open"]), 15.0, note=cpu(ours["open"][-1]))
-    add("single commits of 8 threads", lambda f: f["threads"], 0.6 * 8 / sync * 1e3, "commits/s", higher=True)
+    add("single writes of 8 threads, per commit", lambda f: f["threads"]["per_commit"], 0.6 * 8, "writes", higher=True,
+        note=f"{ours['threads']['rate']:,.0f} writes/s")  # fmt: skip
     add("search, idle, p50", lambda f: f["idle"]["p50"], None, note=cpu(ours["idle"]))
     if ours["ratio"]:
         plain, own = ours["ratio"]["plain"], ours["ratio"]["engine"]
         made.append(Row("idle search, CPU time", own, "1.3 x plain artifact", 1.3 * plain, "ms", ">= 1.0"))
         same = float(ours["churn"]["same"])
         made.append(Row("scores after churn equal a fresh build's bits", same, "goal", 1.0, "", ">= 1.0", False))
-    merge, idle = ours["merge"], ours["idle"]
-    made.append(Row("search during a merge, p99", merge["p99"], "3 x idle p99", 3 * idle["p99"], "ms", ">= 1.0",
+    merge, idle = ours["merge"], ours["unmerged"]  # both with a pause between searches
+    made.append(Row("search during a merge, p99", merge["p99"], "3 x p99 before it", 3 * idle["p99"], "ms", ">= 1.0",
                     note=f"CPU time p99 {merge['cpu99']:.3g} ms; the merge took {merge['seconds']:.3g} s"))  # fmt: skip
     made.append(Row("open after a crash to the first answer", ours["crash"]["ms"], "goal", 2000.0, "ms", ">= 1.0"))
     made.append(Row("peak memory of loading", ours["load"]["peak"] / 1e6, "", None, "MB"))

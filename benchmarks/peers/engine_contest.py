@@ -350,8 +350,9 @@ def search_steadily(seconds):
 
 
 def threads(first, count):
-    """Add single items by 8 threads; return commits per second."""
+    """Add single items by 8 threads; return writes per second, and how many shared a commit, which is one sync."""
     catalog = known["catalog"]
+    before = stats()
 
     def write(offset):
         for n in range(first + offset, first + count, 8):
@@ -363,7 +364,9 @@ def threads(first, count):
         worker.start()
     for worker in workers:
         worker.join()
-    return count / (time.perf_counter() - start)
+    seconds, after = time.perf_counter() - start, stats()
+    commits, writes = (after[name] - before[name] for name in ("commits", "writes"))
+    return {"rate": count / seconds, "per_commit": writes / commits}
 
 
 def sync(folder, count):

@@ -150,6 +150,17 @@ def test_a_title_that_is_no_metadata_cannot_be_a_condition(engine, act):
         (lambda engine: engine.add_member("words", Recipe.of("bm25")), "must be new"),
         (lambda engine: engine.add_member("new", "words + nothing"), "'nothing' in 'new'"),
         (lambda engine: engine.add_member("a b", Recipe.of("bm25")), "letters, digits"),
+        (lambda engine: engine.add_member("new", "words +"), "ends too soon"),
+        (lambda engine: engine.add_member("new", " "), "recipe or an expression"),
+        (lambda engine: engine.update_metadata({"f": {"text": "a new one"}}), "use `upsert`"),
+        (lambda engine: engine.add([{"id": "x", "text": "y", "metadata": 3}]), "mapping of fields"),
+        (lambda engine: engine.clicks(None), "several clicks"),
+        (lambda engine: engine.clicks([("fig",)]), "weight and time"),
+        (lambda engine: engine.click("fig", "f", 10**5000), "above 0 and finite"),
+        (lambda engine: engine.click("fig", "f", 1, 10**400), "seconds since 1970"),
+        (lambda engine: engine.delete_clicks(query=3), "must be a text"),
+        (lambda engine: engine.backup(engine.path / "segments" / "copy"), "outside of the engine"),
+        (lambda engine: engine.delete(where=where("unknown=3")), "Got 'unknown'"),
         (lambda engine: engine.drop_member("letters"), "which 'both' uses"),
         (lambda engine: engine.drop_member("words"), "which 'both' uses"),
         (lambda engine: engine.rollback("never"), "must be a snapshot"),
@@ -172,6 +183,22 @@ def test_a_transaction_that_raises_stores_nothing(engine):
         changes.delete("p")
         changes.add({"f": "again"})
     assert list(engine.items) == list(FRUIT)
+
+
+def test_a_condition_may_ask_for_a_field_that_its_transaction_brings(engine):
+    with engine.transaction() as changes:
+        changes.add([{"id": "x", "text": "a plum", "stock": 0}, {"id": "y", "text": "a plum", "stock": 5}])
+        changes.delete(where=where("stock=0"))
+    assert engine.search("plum").ids == [["y"]]
+
+
+@pytest.mark.parametrize(
+    "options", [{"members": 3}, {"metadata": 3}, {"metadata": {3: "number"}}, {"bindings": 3}, {"default": "words"}]
+)
+def test_a_wrong_setting_is_named_before_there_is_a_folder(tmp_path, options):
+    with pytest.raises(InputError, match=next(iter(options))):
+        Engine.create(tmp_path / "new", **options)
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_member_that_is_built_whole_says_how_old_it_is_and_never_finds_what_was_deleted(tmp_path):

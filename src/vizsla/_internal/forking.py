@@ -75,16 +75,18 @@ class ForkGate:
             os.register_at_fork(before=self._close, after_in_parent=self._open, after_in_child=self._open_again)
 
     def __enter__(self) -> None:
-        with self._free:
-            self._free.wait_for(lambda: not self._forks or self._own)
+        with self._lock:  # every search enters and leaves: without a fork that is all it does
+            if self._forks:
+                self._free.wait_for(lambda: not self._forks or self._own)
             self._inside += 1
             self._mine.inside = self._own + 1
 
     def __exit__(self, *error: object) -> None:
-        with self._free:
+        with self._lock:
             self._inside -= 1
             self._mine.inside = self._own - 1
-            self._free.notify_all()
+            if self._forks:
+                self._free.notify_all()
 
     @property
     def _own(self) -> int:
@@ -105,5 +107,6 @@ class ForkGate:
     def _open_again(self) -> None:
         """Reset the state in a child, which has no other threads."""
         mine = self._own if hasattr(self, "_mine") else 0
-        self._free, self._mine, self._inside, self._forks = Condition(RLock()), local(), mine, 0
+        self._lock, self._mine, self._inside, self._forks = RLock(), local(), mine, 0
+        self._free = Condition(self._lock)
         self._mine.inside = mine

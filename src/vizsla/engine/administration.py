@@ -19,6 +19,7 @@ from vizsla.artifacts.atomic_folder import make_parents, rename_new, sync
 from vizsla.base.encoder import Encoder
 from vizsla.base.recipe import Recipe, live_parts
 from vizsla.base.retriever import Retriever
+from vizsla.compose.parser import parse
 from vizsla.core.candidates import Candidates
 from vizsla.core.catalog import Item
 from vizsla.core.strings import Strings
@@ -69,6 +70,7 @@ from vizsla.engine.segments import (
 from vizsla.engine.writer import Writer
 from vizsla.errors import EngineError, FormatError, InputError
 from vizsla.io.records import ListSource, Records
+from vizsla.methods.bm25 import bm25
 from vizsla.typing import Int64Array
 
 T = TypeVar("T")
@@ -116,8 +118,14 @@ def declare(writer: Writer, kinds: Mapping[str, str]) -> None:
 
 
 def read(follower: Follower, act: Callable[[sqlite3.Connection], T]) -> T:
-    """Return what a function reads of the catalog in one moment."""
+    """Return what a function reads of the catalog in one moment, in a time as short as that of a search."""
     with follower.lock, follower.catalog.reading() as connection:
+        return act(connection)
+
+
+def scan(follower: Follower, act: Callable[[sqlite3.Connection], T]) -> T:
+    """Return what a function reads of the catalog in one moment, however long that takes: no search waits for it."""
+    with follower.catalog.scanning() as connection:
         return act(connection)
 
 
@@ -216,6 +224,8 @@ def add_member(follower: Follower, maintenance: Maintenance, name: str, given: A
         if definition.type == LIVE:
             _put_live(follower, maintenance, definition, known, "add member")
             return
+        if definition.expression:
+            _check_expression(follower, definition)
 
         def stored(connection: sqlite3.Connection) -> None:
             store_member(connection, definition)
@@ -226,6 +236,16 @@ def add_member(follower: Follower, maintenance: Maintenance, name: str, given: A
     has_items = read(follower, lambda connection: last_given(connection, "items")) > 0
     if definition.type == STATIC and has_items:
         rebuild(follower, maintenance, name, 1)
+
+
+def _check_expression(follower: Follower, definition: Definition) -> None:
+    """Raise unless an expression can be made; of parts that are not built yet, only the grammar is checked."""
+    generation, parts = follower.current(), dict[str, Retriever]()
+    try:
+        parts = {each: generation.retriever(each) for each in definition.needs}
+    except InputError:
+        parts = dict.fromkeys(definition.needs, bm25({"": ""}))
+    parse(definition.expression, parts)
 
 
 def keep_objects(follower: Follower, given: Any) -> None:
@@ -266,7 +286,7 @@ def _put_live(
     kind = member_class(recipe, known)
     if kind is None:
         raise InputError(f"The member {definition.name!r} must be one that follows changes. Got {recipe!r:.100}.")
-    dataset, moment, layout = read(follower, lambda connection: (*_moment(connection), state_of(connection).layout))
+    dataset, moment, layout = scan(follower, lambda connection: (*_moment(connection), state_of(connection).layout))
     follower.current()
     bound = bindings_of(recipe, follower.bindings, follower.objects, follower.members)
     settled = definition.but(settled=kind.settle_on(recipe, dataset, bound), trained=moment, number=0)
@@ -366,7 +386,7 @@ def rebuild(follower: Follower, maintenance: Maintenance, name: str | None, thre
 def _rebuild_static(
     follower: Follower, maintenance: Maintenance, definition: Definition, known: dict[str, Definition], threads: int
 ) -> None:
-    dataset, trained = read(follower, _moment)
+    dataset, trained = scan(follower, _moment)
     recipe = inlined(Recipe.stored(definition.recipe or {}), known)
     bindings = {**follower.objects, **follower.bindings}
     built: Retriever = recipe.build(dataset, threads=threads, bindings=bindings)
@@ -444,7 +464,7 @@ def _copy_catalog(follower: Follower, target: Path) -> None:
         finally:
             other.close()
 
-    read(follower, copied)
+    scan(follower, copied)
 
 
 def read_listed(catalog: Path) -> set[str]:
@@ -501,7 +521,7 @@ def check(follower: Follower, maintenance: Maintenance) -> list[str]:
             found.append("The segments do not hold the rows that the catalog has up to its frontier.")
         return found
 
-    return problems + read(follower, compared)
+    return problems + scan(follower, compared)
 
 
 def stats(follower: Follower, generation: Generation) -> dict[str, Any]:
@@ -516,7 +536,7 @@ def stats(follower: Follower, generation: Generation) -> dict[str, Any]:
         since = {name: counts[moment] for name, moment in moments.items()}
         return {"clicks": clicks, "segments": segments, "known": known, "since": since}
 
-    read_now = read(follower, counted)
+    read_now = scan(follower, counted)
     segments, known = read_now["segments"], read_now["known"]
     names = {METADATA: "metadata"} | {each.number: name for name, each in known.items()}
     folders: dict[str, list[str]] = {"rows": [segment.folder for segment in segments]}

@@ -149,6 +149,17 @@ class CatalogFile:
                     connection.execute("ROLLBACK")
 
     @contextmanager
+    def scanning(self) -> Iterator[sqlite3.Connection]:
+        """Read as in `reading`, over a connection of its own: what takes long lets no search of this process wait."""
+        with self.named_errors(), _SQLITE:
+            connection = self._opened()
+            try:
+                connection.execute("BEGIN")
+                yield connection
+            finally:
+                connection.close()
+
+    @contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
         """Within the block, no other process writes; at its end all is on the disk, or nothing when it raises."""
         with self.named_errors():
@@ -244,6 +255,11 @@ class CatalogFile:
             return known
         if known is not None:
             _OF_PARENTS.append(known)
+        connection = self._opened()
+        self._connections[use] = (os.getpid(), connection)
+        return connection
+
+    def _opened(self) -> sqlite3.Connection:
         if not self.path.is_file():
             raise InputError(f"`path` must be an engine. Got {self.folder}, which has no {NAME}: use `Engine.create`.")
         address = f"{self.path.absolute().as_uri()}?mode=rw"
@@ -258,7 +274,6 @@ class CatalogFile:
         except BaseException:
             connection.close()
             raise
-        self._connections[use] = (os.getpid(), connection)
         return connection
 
     def _check(self, connection: sqlite3.Connection) -> None:

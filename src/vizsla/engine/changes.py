@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import math
 import sqlite3
+import sys
 import time as clock
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
@@ -114,6 +116,9 @@ class Changes:
         if not isinstance(changes, Mapping):
             raise InputError(f"`changes` must be a mapping of ids to fields. Got {type(changes).__name__}.")
         known = {_text("id", id): _fields(values, id) for id, values in changes.items()}
+        for name in ("id", "text", "title"):
+            if any(name in values for values in changes.values()):
+                raise InputError(f"`update_metadata` must change metadata alone. Got {name!r}: use `upsert`.")
         gone = {id: [name for name, value in values.items() if value is None] for id, values in changes.items()}
         self._steps.append(lambda connection: _update(connection, known, gone))
 
@@ -160,6 +165,8 @@ class Changes:
 
     def clicks(self, clicks: Iterable[Sequence[Any]]) -> None:
         """Note several clicks: (query, item), with a weight and a time where these are known."""
+        if isinstance(clicks, str) or not is_iterable(clicks):
+            raise InputError(f"`clicks` must be several clicks. Got {type(clicks).__name__}.")
         rows = [_click(each) for each in clicks]
         self._steps.append(lambda connection: _insert_clicks(connection, rows))
 
@@ -169,12 +176,15 @@ class Changes:
         """Forget the clicks of a query, of an item, or from before a moment; given several, those that fit all."""
         if query is None and item is None and before is None:
             raise InputError("`delete_clicks` must be given a query, an item or a moment. Got none.")
+        query, item = (None if text is None else _text("query or item", text) for text in (query, item))
         moment = None if before is None else _moment(before)
         self._steps.append(lambda connection: _delete_clicks(connection, query, item, moment))
 
     def prepare(self) -> None:
         """Evaluate conditions: what takes long is done before other writers have to wait."""
-        self._known = {name: self._evaluate(condition) for name, condition in self._conditions.items()}
+        for name, condition in self._conditions.items():
+            with suppress(InputError):  # of a field that comes with this transaction, or that there is not
+                self._known[name] = self._evaluate(condition)
 
     def _delete_matching(self, connection: sqlite3.Connection, where: Condition) -> int:
         return delete_rows(connection, self._matching(connection, where, self._known.get(str(where))), "ignore")
@@ -203,7 +213,10 @@ def _row(item: Any) -> ItemRow:
         for name in ("id", "text"):
             if name not in item:
                 raise InputError(f"An item must have an id and a text. Got one without {name!r}: {dict(item)!r:.100}.")
-        more = {name: value for name, value in item.items() if name not in KEYS} | dict(item.get("metadata") or {})
+        named = item.get("metadata") or {}
+        if not isinstance(named, Mapping):
+            raise InputError(f"`metadata` must be a mapping of fields. Got {type(named).__name__}.")
+        more = {name: value for name, value in item.items() if name not in KEYS} | dict(named)
         return _checked(item["id"], item.get("title") or "", item["text"], more)
     if isinstance(item, Item):
         return _checked(item.id, item.title, item.text, item.metadata)
@@ -271,20 +284,27 @@ def restored(value: Any) -> Any:
 
 
 def _click(click: Sequence[Any]) -> tuple[str, str, float, float]:
-    query, item, *rest = click
-    weight, moment, *_ = (*rest, None, None)
+    if not isinstance(click, tuple | list) or not 2 <= len(click) <= 4:
+        raise InputError(f"A click must be a query, an item and, if known, weight and time. Got {click!r:.100}.")
+    query, item, weight, moment = (*click, None, None)[:4]
     value = 1.0 if weight is None else weight
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < math.inf:
-        raise InputError(f"`weight` must be above 0 and finite. Got {value!r:.60}.")
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value <= sys.float_info.max:
+        raise InputError(f"`weight` must be above 0 and finite. Got {_shown(value)}.")
     at = clock.time() if moment is None else _moment(moment)
     return _text("query", query), _text("item", item), float(value), at
 
 
 def _moment(moment: Any) -> float:
     value = moment.timestamp() if isinstance(moment, datetime) else moment
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise InputError(f"`time` must be seconds since 1970 or a datetime. Got {moment!r:.60}.")
+    largest = sys.float_info.max
+    if isinstance(value, bool) or not isinstance(value, int | float) or not -largest <= value <= largest:
+        raise InputError(f"`time` must be seconds since 1970 or a datetime. Got {_shown(moment)}.")
     return float(value)
+
+
+def _shown(value: Any) -> str:
+    """Return a value for a message; Python refuses to write numbers of thousands of digits."""
+    return "too large a number" if isinstance(value, int) and value.bit_length() > 1024 else f"{value!r:.60}"
 
 
 def insert_rows(

@@ -190,6 +190,8 @@ def defined(name: str, given: Any, known: Mapping[str, Definition]) -> Definitio
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         raise InputError(f"A member's name must be letters, digits and _. Got {name!r:.60}.")
     if isinstance(given, str):
+        if not given.strip():
+            raise InputError(f"A member must be a recipe or an expression. Got an empty text for {name!r}.")
         made = Definition(name, COMPOSITE, expression=given)
     else:
         recipe = given if isinstance(given, Recipe) else getattr(given, "recipe", None)

@@ -270,11 +270,16 @@ class Engine(LiveRetriever):
         check_positive("flush_rows", flush_rows)
         if isinstance(memory_mb, bool) or not isinstance(memory_mb, int | float) or not 1 <= memory_mb < math.inf:
             raise InputError(f"`memory_mb` must be 1 or more. Got {memory_mb!r:.60}.")
+        for what, given in {"members": members, "metadata": metadata, "bindings": bindings}.items():
+            if given is not None and not isinstance(given, Mapping):
+                raise InputError(f"`{what}` must be a mapping of names. Got {type(given).__name__}.")
         for name, kind in (metadata or {}).items():
+            if not isinstance(name, str):
+                raise InputError(f"`metadata` must name fields by texts. Got {name!r:.60}.")
             check_choice(f"metadata[{name!r}]", kind, list(COLUMN_KIND_NAMES))
-        given = dict(members or {})
-        chosen = default if default is not None else next(reversed(given), "")
-        definitions = administration.all_defined(given)  # what cannot be a member is found before a folder is made
+        wanted = dict(members or {})
+        chosen = default if default is not None else next(reversed(wanted), "")
+        definitions = administration.all_defined(wanted)  # what cannot be a member is found before a folder is made
         if chosen and chosen not in definitions:
             raise InputError(f"`default` must be one of {', '.join(definitions) or 'no members'}. Got {chosen!r}.")
         if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
@@ -286,7 +291,7 @@ class Engine(LiveRetriever):
             catalog = CatalogFile.create(partial, settings, durability=durability)
             with cls(catalog, bindings=bindings, maintenance="manual") as made:
                 administration.declare(made._writer, metadata or {})
-                for name, each in given.items():
+                for name, each in wanted.items():
                     made.add_member(name, each)
                 if chosen:
                     made.set_default(chosen)
@@ -317,6 +322,8 @@ class Engine(LiveRetriever):
             Compare the checksums of segments when they are first read. Sizes are compared in any case.
         """
         folder = as_path(path)
+        if bindings is not None and not isinstance(bindings, Mapping):
+            raise InputError(f"`bindings` must be a mapping of names. Got {type(bindings).__name__}.")
         if not (folder / NAME).is_file():
             raise InputError(f"`path` must be an engine. Got {folder}, which has no {NAME}: use `Engine.create`.")
         catalog = CatalogFile(folder)
@@ -443,7 +450,7 @@ class Engine(LiveRetriever):
             How many documents, or rows of a file of items, were added, changed, deleted and unchanged, and what was
             left out.
         """
-        return sync_path(lambda act: administration.read(self._follower, act), self._store, path, reading)
+        return sync_path(lambda act: administration.scan(self._follower, act), self._store, path, reading)
 
     def click(self, query: str, item: str, weight: float = 1.0, time: float | datetime | None = None) -> int:
         """Note that the item was chosen for the query: members that learn from clicks know it at the next search."""
@@ -574,7 +581,7 @@ class Engine(LiveRetriever):
 
     def dataset(self) -> Dataset:
         """Return all live items and their clicks, to build or to choose a member by."""
-        return administration.read(self._follower, administration.dataset_of)
+        return administration.scan(self._follower, administration.dataset_of)
 
     @property
     def objects(self) -> dict[str, Any]:
@@ -656,8 +663,11 @@ class Engine(LiveRetriever):
 
     def backup(self, path: str | Path) -> Path:
         """Copy the engine, as it is at one moment, to a new folder; reading and writing go on."""
+        target = as_path(path)
+        if target.resolve().is_relative_to(self.path.resolve()):
+            raise InputError(f"`path` must be outside of the engine. Got {target}: what is inside is swept.")
         with self._maintenance.holding():
-            return administration.backup(self._follower, as_path(path))
+            return administration.backup(self._follower, target)
 
     @classmethod
     def restore(cls, backup: str | Path, path: str | Path, **options: Any) -> Self:
@@ -696,4 +706,4 @@ class Engine(LiveRetriever):
 
     def history(self) -> list[dict[str, Any]]:
         """Return what happened to members and snapshots, and repairs, oldest first."""
-        return administration.read(self._follower, administration.history)
+        return administration.scan(self._follower, administration.history)

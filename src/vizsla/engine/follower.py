@@ -623,11 +623,11 @@ class Follower:
         """Return what maintenance needs to know of the slots, as the last transaction has left them."""
         with self.lock:
             generation = self._current(metadata)
-            numbers = np.concatenate([self._stored.numbers, self._numbers.values])
-            ids = partial(_ids_at, self._stored.ids, list(self._ids))
-            members = dict(self.members)
+            stored, memory = self._stored.numbers, self._numbers.values
+            ids = partial(_ids_at, self._stored.ids, self._ids)  # which only grow
+            segments, live, members = list(self.segments), self._flags.values, dict(self.members)
             last = self._last_item, self._last_change
-            return Layout(generation, list(self.segments), numbers, self._flags.values, ids, *last, members)
+        return Layout(generation, segments, np.concatenate([stored, memory]), live, ids, *last, members)
 
 
 def _words_of(

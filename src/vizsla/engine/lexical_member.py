@@ -160,7 +160,7 @@ class Bm25View(WordView):
             if len(known) + len(missing) > CACHED_TERMS:
                 known = self._terms = {term: known[term] for term in terms if term in known}
             ids, holders, orders = self.lists.find(missing)
-            idf = self.weighting.idf(holders, self.counts.everything)
+            idf = self.weighting.idf(holders, self.everything)
             absent = self.weighting.absent(idf)
             found = self.lists.native.terms(
                 ids,

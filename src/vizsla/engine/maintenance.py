@@ -137,7 +137,7 @@ class Maintenance:
 
     def step(self) -> bool:
         """Do what is due next: flush, merge, or write columns anew; return whether anything was."""
-        with self.follower.lock, self.catalog.reading() as connection:
+        with self.catalog.scanning() as connection:
             waiting = last_given(connection, "items") - state_of(connection).frontier
         if waiting >= self.flush_rows or (waiting and self._is_full()):
             self.flush()
@@ -194,7 +194,7 @@ class Maintenance:
             stamps = {f"{new.name}/{name}": check_files(parts[name], files[name], checksums=False) for name in parts}
             VerifiedFolders(self.catalog.folder).add(stamps)
             others = [segment for segment in layout.segments if segment not in replaced]
-            kept = np.concatenate([numbers, *(self.numbers(segment) for segment in others)])
+            kept = np.sort(np.concatenate([numbers, *(self.numbers(segment) for segment in others)]))
             expected = layout.generation.state.layout
 
             def listed(connection: sqlite3.Connection) -> None:
@@ -214,7 +214,7 @@ class Maintenance:
 
     def _write_metadata(self, folder: Path, numbers: Int64Array, segments: Sequence[Segment]) -> int:
         """Write the columns of rows, from those of the segments that they were in; return the last change they have."""
-        with self.follower.lock, self.catalog.reading() as connection:
+        with self.catalog.scanning() as connection:
             fields, changes = fields_of(connection), last_given(connection, "metadata_changes")
             if not segments:
                 rows = stored_rows(connection, numbers.tolist()) if fields else {}
@@ -238,7 +238,7 @@ class Maintenance:
 
     def rewrite_metadata(self) -> bool:
         """Write the columns of the segment that most rows have changed in anew, where that is due; say whether."""
-        with self.follower.lock, self.catalog.reading() as connection:
+        with self.catalog.scanning() as connection:
             segments, state = stored_segments(connection), state_of(connection)
             sql = "SELECT DISTINCT n FROM metadata_changes WHERE n <= ? ORDER BY n"
             changed = np.array([row[0] for row in connection.execute(sql, (state.frontier,))], np.int64)
@@ -271,13 +271,13 @@ class Maintenance:
 
     def sweep(self) -> list[str]:
         """Remove folders that the catalog does not list."""
-        with self.follower.lock, self.catalog.reading() as connection:
+        with self.catalog.scanning() as connection:
             listed = listed_folders(connection)
         return sweep(self.catalog.folder, listed)
 
     def write_parts(self, definition: Definition, definitions: dict[str, Definition]) -> dict[int, tuple[str, Files]]:
         """Write the part of a new live member for every segment, from the texts in the catalog."""
-        with self.follower.lock, self.catalog.reading() as connection:
+        with self.catalog.scanning() as connection:
             segments = stored_segments(connection)
         found: dict[int, tuple[str, Files]] = {}
         for segment in segments:
@@ -318,14 +318,14 @@ class Maintenance:
 
     def _texts(self, numbers: Int64Array) -> list[str]:
         sql = "SELECT n, title, text FROM items WHERE n IN (SELECT value FROM json_each(?))"
-        with self.follower.lock, self.catalog.reading() as connection:
+        with self.catalog.scanning() as connection:
             rows = connection.execute(sql, (json.dumps(numbers.tolist()),)).fetchall()
         known = {n: joined_text(title, text) for n, title, text in rows}
         return [known[n] for n in numbers.tolist()]
 
     def damaged(self) -> dict[int, str]:
         """Return the segments whose files are not what was written, by number, with what is wrong."""
-        with self.follower.lock, self.catalog.reading() as connection:
+        with self.catalog.scanning() as connection:
             segments = stored_segments(connection)
         found: dict[int, str] = {}
         for segment in segments:
@@ -342,7 +342,7 @@ class Maintenance:
         """Make damaged segments anew from the texts in the catalog; return what was wrong."""
         problems = self.damaged()
         for number, problem in problems.items():
-            with self.follower.lock, self.catalog.reading() as connection:
+            with self.catalog.scanning() as connection:
                 segments = stored_segments(connection)
             self._rewrite(segments, next(each for each in segments if each.number == number), problem)
         if problems:
@@ -352,7 +352,7 @@ class Maintenance:
 
     def _rewrite(self, segments: list[Segment], damaged: Segment, problem: str) -> None:
         later = [segment.first for segment in segments if segment.first > damaged.first]
-        with self.follower.lock, self.catalog.reading() as connection:
+        with self.catalog.scanning() as connection:
             state, definitions = state_of(connection), stored_members(connection)
             end = min(later, default=state.frontier + 1)
             sql = "SELECT n, id FROM items WHERE n >= ? AND n < ? AND n NOT IN (SELECT n FROM deletions) ORDER BY n"
@@ -432,10 +432,12 @@ def unlist(connection: sqlite3.Connection, segments: Sequence[Segment]) -> None:
 
 
 def purge(connection: sqlite3.Connection, kept: Int64Array) -> None:
-    """Forget deleted rows that are in no segment and not in the memory of any process."""
+    """Forget deleted rows that are in no segment, whose rows are `kept`, and not in the memory of any process."""
     frontier = state_of(connection).frontier
-    rows = connection.execute("SELECT n FROM deletions WHERE n <= ?", (frontier,)).fetchall()
-    gone = np.setdiff1d(np.array([row[0] for row in rows], np.int64), kept)
+    rows = connection.execute("SELECT n FROM deletions WHERE n <= ? ORDER BY n", (frontier,)).fetchall()
+    gone = np.array([row[0] for row in rows], np.int64)
+    if len(gone) and len(kept):
+        gone = gone[kept[np.minimum(np.searchsorted(kept, gone), len(kept) - 1)] != gone]
     if len(gone):
         wanted = json.dumps(gone.tolist())
         for table in ("items", "metadata", "deletions"):

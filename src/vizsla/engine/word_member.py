@@ -192,6 +192,7 @@ class WordView(LiveView):
         self.analyzer, self.words = member.analyzer, member.words
         self.lists = SegmentLists(segments) if lists is None else lists
         self.counts = member.counts(segments) if counts is None else counts
+        self.everything = self.counts.everything
         means, length_norms = self.counts.means, self._length_norms(member)
         # One call for the pairs of all segments: there may be dozens of small ones.
         pairs = [(segment.arrays["pair_lengths"], segment.arrays["pair_languages"]) for segment in segments]
