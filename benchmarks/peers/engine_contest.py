@@ -426,8 +426,10 @@ def churned(queries):
 
 
 def idle(count):
-    """Search the engine and the plain artifact by turns; return the median of both."""
+    """Search the engine and the plain artifact by turns, once their lists are in memory; return both medians."""
     engine, fresh, queries = known["catalog"].engine, known["fresh"], known["queries"]
+    for query in queries[:count]:
+        engine(query, K), fresh(query, K)
     taken = {"engine": [], "plain": []}
     for n in range(2 * count):
         query = queries[n // 2 % len(queries)]

@@ -6,9 +6,16 @@ from pathlib import Path
 import numpy as np
 
 import vizsla
+from tests.engine.live_rows import counted_letters
 from vizsla import Dataset, Item, Recipe, where
+from vizsla.base.queries import Queries
 from vizsla.engine.engine import Engine
+from vizsla.engine.query_memory import RememberedRetriever
 from vizsla.errors import InputError
+from vizsla.learning.clicks import ClickLog
+from vizsla.methods.pefa.options import XlSettings, XsSettings
+from vizsla.methods.pefa.xl import PefaXl, query_index
+from vizsla.methods.pefa.xs import PefaXs
 
 MEMORY = "/dev/shm" if Path("/dev/shm").is_dir() else None  # thousands of commits need not wait for a disk
 FLUSH_ROWS = (2, 5, 20, 10_000)
@@ -38,15 +45,36 @@ RECIPES = {
     "both": "0.5*words.normalized() + 0.5*weights.normalized()",
 }
 
-OPTIONS = {"members": RECIPES, "metadata": {"price": "number", "brand": "text"}, "durability": "process"}
+ENCODER = counted_letters()
+WORLDS = (
+    RECIPES,
+    {
+        "meaning": Recipe.of("dense", encoder=ENCODER),
+        "marks": Recipe.of("tokens", epochs=0, b=0.5),
+        "near": Recipe.of("pefa", base="meaning", variant="xs"),
+        "past": Recipe.of("pefa", base="meaning", variant="xl"),
+        "both": "0.5*meaning.normalized() + 0.5*marks.normalized()",
+    },
+    {
+        "fields": Recipe.of("bm25", fields={"text": 1, "brand": 3}),
+        "typos": Recipe.of("typo_tolerant", base=Recipe.of("bm25")),
+    },
+)
+"""Members of a walk, which answer exactly after every change."""
+EXTRA = Recipe.of("bm25", k1=0.9)
+"""What comes and goes."""
+BINDINGS = {"encoder": ENCODER}
+OPTIONS = {"metadata": {"price": "number", "brand": "text"}, "durability": "process", "bindings": BINDINGS}
 
 
 def walk(folder, seed, *, steps, flush_rows):
     """Take random steps with two engines over one folder, either of which may write, and compare on the way."""
     chance = random.Random(seed)
-    model = Model(chance)
-    engines = [Engine.create(folder, flush_rows=flush_rows, maintenance="manual", **OPTIONS)]
-    engines.append(Engine.open(folder, maintenance="manual"))
+    model = Model(chance, chance.choice(WORLDS))
+    engines = [
+        Engine.create(folder, members=model.members, flush_rows=flush_rows, maintenance="manual", **OPTIONS),
+        Engine.open(folder, bindings=BINDINGS, maintenance="manual"),
+    ]
     for _ in range(steps):
         one = chance.randrange(2)
         act = chance.random()
@@ -60,7 +88,9 @@ def walk(folder, seed, *, steps, flush_rows):
             engines[one].compact(erase=chance.random() < 0.3)
         elif act < 0.88:
             engines[one].close()
-            engines[one] = Engine.open(folder, maintenance="manual")
+            engines[one] = Engine.open(folder, bindings=BINDINGS, maintenance="manual")
+        elif act < 0.91:
+            model.change_members(engines[one])
         else:
             model.compare(engines[one])
     for engine in engines:
@@ -76,10 +106,13 @@ class Model:
     ----------
     random : random.Random
         Chooses.
+    members : dict of str to Recipe or str
+        What answers.
     """
 
-    def __init__(self, random):
+    def __init__(self, random, members):
         self.random, self.items, self.clicks = random, {}, []
+        self.members, self.snapshots = dict(members), {}
         self.next = 0
 
     def text(self):
@@ -142,6 +175,8 @@ class Model:
             for id, fields in changed.items():
                 item = self.items[id]
                 self.items[id] = item._replace(metadata={**item.metadata, **fields})
+        elif choice < 0.82:
+            self.forget(engine)
         elif choice < 0.9:
             click = (self.text(), self.random.choice(list(self.items)), float(self.random.randint(1, 3)), 1.0)
             engine.click(*click)
@@ -153,6 +188,33 @@ class Model:
                 self.drop(ids)
         else:
             self.change_many(engine)
+
+    def forget(self, engine):
+        """Delete the clicks of a query or an item."""
+        which, place = self.random.choice([("query", 0), ("item", 1)])
+        texts = [click[place] for click in self.clicks] or ["fig"]
+        text = self.random.choice(texts)
+        left = [click for click in self.clicks if click[place] != text]
+        assert engine.delete_clicks(**{which: text}) == len(self.clicks) - len(left)
+        self.clicks = left
+
+    def change_members(self, engine):
+        """Keep the members under a name, go back to such, or let one come or go; items and clicks stay."""
+        act = self.random.choice(["snapshot", "rollback", "member"])
+        if act == "snapshot":
+            name = f"s{len(self.snapshots)}"
+            engine.snapshot(name)
+            self.snapshots[name] = dict(self.members)
+        elif act == "rollback" and self.snapshots:
+            name = self.random.choice(list(self.snapshots))
+            engine.rollback(name)
+            self.members = dict(self.snapshots[name])
+        elif "extra" in self.members:
+            engine.drop_member("extra")
+            del self.members["extra"]
+        else:
+            engine.add_member("extra", EXTRA)
+            self.members["extra"] = EXTRA
 
     def change_many(self, engine):
         """Make several changes in one transaction."""
@@ -173,21 +235,46 @@ class Model:
         if not self.items:
             assert engine.search("fig").ids == [[]]
             return
-        dataset = self.dataset()
-        fresh = {name: recipe.build(dataset) for name, recipe in RECIPES.items() if not isinstance(recipe, str)}
-        fresh["both"] = vizsla.parse(RECIPES["both"], fresh)
+        fresh = self.fresh(engine)
         queries = [self.text() for _ in range(3)]
         condition = self.random.choice([None, *CONDITIONS])
         ids = None if condition is None else self.matching(condition)
         for name, retriever in fresh.items():
             k = self.random.choice([1, 3, 10, 100])
-            asked = {} if ids is None else {"where": where(condition)}
             wanted = retriever(queries, k, **({} if ids is None else {"where": ids}))
-            found = engine.search(queries, k, using=name, **asked)
-            assert found.ids == wanted.ids
-            assert np.array_equal(found.scores, wanted.scores)
-            scored = engine.member(name).score(queries, found)
+            generation = engine.generation(metadata=ids is not None)
+            member = generation.retriever(name)
+            if isinstance(member, RememberedRetriever):
+                member = member.part  # what was clicked for the very query has tests of its own
+            found = member(queries, k, where=None if ids is None else generation.filter(where(condition)))
+            assert found.ids == wanted.ids, name
+            assert np.array_equal(found.scores, wanted.scores), name
+            scored = member.score(queries, found)
             assert scored.ids == found.ids
             assert np.array_equal(scored.scores, found.scores)
         id = self.random.choice(list(self.items))
         assert engine.get(id) == self.items[id]._replace(metadata=dict(self.items[id].metadata))
+
+    def fresh(self, engine):
+        """Build every member of what there is, with what the engine has settled."""
+        dataset, found = self.dataset(), {}
+        for name, member in self.members.items():
+            if isinstance(member, str):
+                found[name] = vizsla.parse(member, found)
+            elif member.kind == "pefa":
+                found[name] = self.learned(engine, name, found[member.settings["base"]])
+            elif member.settings.get("fields"):
+                held = {"text"}.union(*(item.metadata for item in self.items.values()))
+                fields = {name: weight for name, weight in member.settings["fields"].items() if name in held}
+                found[name] = member.but(fields=fields).build(dataset)
+            else:
+                found[name] = member.build(dataset)
+        return found
+
+    def learned(self, engine, name, base):
+        chosen = engine.generation().definitions[name].settled["settings"]
+        rows = [(query, item, weight) for query, item, weight, _ in self.clicks]
+        log = ClickLog.of(rows, base.items, lambda texts: Queries(texts).encoded(ENCODER))
+        if name == "near":
+            return PefaXs.build(base, log, XsSettings(**chosen))
+        return PefaXl(base, ENCODER, log, XlSettings(**chosen), query_index("flat", log))

@@ -142,6 +142,7 @@ def test_a_title_that_is_no_metadata_cannot_be_a_condition(engine, act):
         (lambda engine: engine.add([("x", "a"), ("x", "b")]), "'x' again"),
         (lambda engine: engine.add([{"id": "x"}]), "without 'text'"),
         (lambda engine: engine.add("fig"), "several items"),
+        (lambda engine: engine.add({"": "fig"}), "not be empty"),
         (lambda engine: engine.add({"x": "half a \ud800"}), "Unicode"),
         (lambda engine: engine.delete("nothing"), "'nothing', which is none"),
         (lambda engine: engine.delete(), "either ids or"),
@@ -342,20 +343,38 @@ def test_a_folder_that_cannot_be_made_is_one_sentence(tmp_path):
 
 
 @pytest.mark.parametrize("kind", ["bm25", "tfidf"])
-def test_fields_of_a_member_are_weighed_apart(tmp_path, kind):
-    items = [Item("text", "fig and a pear", "plum"), Item("title", "plum and a pear", "fig"), Item("none", "date")]
-    members = {"words": Recipe.of(kind, fields={"title": 5, "text": 1})}
-    with Engine.create(tmp_path / "engine", members=members, maintenance="manual") as engine:
-        engine.add(items)
-        engine.rebuild()
-        fresh = Recipe.of(kind, fields={"title": 5, "text": 1}).build(Dataset.of(items))
-        assert engine.search("fig").to_dict() == fresh("fig").to_dict()
-        assert engine.search("fig").ids == [["title", "text"]]
-        assert str(engine.explain("fig", "title")) == str(fresh.explain("fig", "title"))
-        engine.add([Item("new", "", "fig")])
-        assert engine.search("fig").ids == [["title", "text"]]  # as documented: until it is rebuilt
-        engine.rebuild("words")
-        assert "new" in engine.search("fig").ids[0]
+def test_fields_of_a_member_are_weighed_apart_after_every_change(tmp_path, kind):
+    rows = {
+        "text": Item("text", "fig and a pear", "plum", {"kind": "leaf"}),
+        "title": Item("title", "plum and a pear", "fig", {"kind": "fig"}),
+        "none": Item("none", "date"),
+    }
+    recipe = Recipe.of(kind, fields={"title": 5, "text": 1, "kind": 2})
+    with Engine.create(tmp_path / "engine", members={"words": recipe}, maintenance="manual") as engine:
+        assert engine.search("fig").ids == [[]]
+
+        def check():
+            fresh = recipe.build(Dataset.of(list(rows.values())))
+            for one in (engine, Engine.open(engine.path, maintenance="manual")):
+                assert one.search(["fig", "plum pear"]).to_dict() == fresh(["fig", "plum pear"]).to_dict()
+                assert str(one.explain("fig", "title")) == str(fresh.explain("fig", "title"))
+            engine.click("fig", "title")
+            before = engine.generation().retriever("words").part
+            assert before is engine._follower._wholes["words"][1]  # a click changes no item
+
+        engine.add(list(rows.values()))
+        check()
+        rows["new"] = Item("new", "", "fig")
+        engine.add([rows["new"]])
+        check()
+        engine.update_metadata({"text": {"kind": "fig"}})
+        rows["text"] = rows["text"]._replace(metadata={"kind": "fig"})
+        check()
+        engine.delete("none")
+        del rows["none"]
+        engine.flush()
+        check()
+        assert engine.stats()["members"]["words"]["type"] == "composite"
 
 
 def test_a_page_of_a_member_that_is_built_anew_knows_all_matches_and_their_words(tmp_path):

@@ -226,6 +226,8 @@ def _row(item: Any) -> ItemRow:
 
 
 def _checked(id: Any, title: Any, text: Any, metadata: Mapping[str, Any]) -> ItemRow:
+    if id == "":
+        raise InputError("`id` must not be empty. Got an item without one.")
     return ItemRow(_text("id", id), _text("title", title), _text("text", text), _fields(metadata, id))
 
 

@@ -20,6 +20,8 @@ from vizsla.errors import FormatError, InputError, RecipeError
 LIVE, STATIC, COMPOSITE = "live", "static", "composite"
 SIGNAL = "signal"
 """The kind of recipes that need only the metadata of the items that there are."""
+LEXICAL = ("bm25", "tfidf")
+"""Kinds that learn from nothing but the items."""
 _NAME = re.compile(r"[A-Za-z_]\w{0,63}")
 
 CACHE = "cache"
@@ -62,7 +64,7 @@ class Definition:
     name : str
         By which expressions and `using` name it.
     type : {"live", "static", "composite"}
-        Whether it follows every change, is built whole, or is an expression.
+        Whether it follows every change, is built whole, or is made at every moment: of members, or of all items.
     number : int
         Its number in the catalog.
     recipe : dict, optional
@@ -109,6 +111,11 @@ class Definition:
     def reads_metadata(self) -> bool:
         """Whether its answers depend on the metadata of items: signals, and rules that boost."""
         return self.type == COMPOSITE and self.recipe is not None and _reads_metadata(Recipe.stored(self.recipe))
+
+    @property
+    def is_made_of_items(self) -> bool:
+        """Whether it is made of the items that there are, at the first search after a change: words in fields."""
+        return self.type == COMPOSITE and self.recipe is not None and self.recipe.get("recipe") in LEXICAL
 
     @property
     def remembers(self) -> bool:
@@ -197,7 +204,9 @@ def defined(name: str, given: Any, known: Mapping[str, Definition]) -> Definitio
         recipe = given if isinstance(given, Recipe) else getattr(given, "recipe", None)
         if not isinstance(recipe, Recipe):
             raise InputError(f"A member must be a recipe or an expression. Got {type(given).__name__} for {name!r}.")
-        kind = LIVE if member_class(recipe, known) is not None else COMPOSITE if is_derived(recipe) else STATIC
+        lexical = recipe.kind in LEXICAL and recipe.settings.get("statistics") is None
+        kind = COMPOSITE if lexical or is_derived(recipe) else STATIC
+        kind = LIVE if member_class(recipe, known) is not None else kind
         made = Definition(name, kind, recipe=recipe.to_dict())
     for each in made.needs:
         if each not in known:

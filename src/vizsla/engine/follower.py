@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import accumulate
 from typing import Any, NamedTuple
@@ -18,6 +18,7 @@ from vizsla.base.encoder import Encoder
 from vizsla.base.recipe import Recipe
 from vizsla.base.retriever import Retriever
 from vizsla.compose.parser import parse
+from vizsla.core.catalog import Item
 from vizsla.core.strings import Strings
 from vizsla.data.conditions import Condition
 from vizsla.data.dataset import Dataset
@@ -61,11 +62,17 @@ from vizsla.typing import BoolArray, Int32Array, Int64Array
 
 ATTEMPTS = 20
 """How often segments are looked up again because another process has merged them meanwhile."""
+SOME_IDS = 2000
+"""Ids that maintenance takes at a time: no search waits longer for it."""
 MAX_CACHED_FILTERS = 64
 """Prepared conditions that a generation keeps."""
 ROWS = "SELECT n, title, text, (SELECT fields FROM metadata WHERE metadata.n = items.n) FROM items WHERE n IN (%s)"
 ROWS_AT_A_TIME = 100
 """Rows that one statement reads: SQLite keeps those of each length prepared."""
+ALL_ROWS = (
+    "SELECT id, title, text, fields FROM items LEFT JOIN metadata ON metadata.n = items.n"
+    " WHERE items.n NOT IN (SELECT n FROM deletions)"
+)
 LIVE_ROWS = "n > ? AND n NOT IN (SELECT n FROM deletions)"
 
 
@@ -96,13 +103,15 @@ class Generation:
         members: tuple[dict[str, Definition], str],
         views: dict[str, LiveView],
         static: Callable[[Definition, LiveCatalog], Retriever],
+        whole: Callable[[Definition, LiveCatalog], Retriever],
         memory: QueryMemory | None = None,
         objects: Mapping[str, Any] | None = None,
     ):
         self.state, self.items, self.size = state, items, slots.size
         self.slots = slots if len(slots.holes) else None
         self.definitions, self.default = members
-        self._views, self._static, self._memory, self._objects = views, static, memory, objects
+        self._views, self._static, self._whole = views, static, whole
+        self._memory, self._objects = memory, objects
         self._made: dict[str, Retriever] = {}
         self._filters: dict[str, Filter] = {}
 
@@ -143,6 +152,8 @@ class Generation:
         if definition.type == LIVE:
             twin = partial(self._twin, definition)
             return SlotRetriever(self.items, self._views[definition.name], self.slots, twin)
+        if definition.is_made_of_items:
+            return self._whole(definition, self.items)
         if definition.type == COMPOSITE:
             parts = {each: self.retriever(each) for each in definition.needs}
             if definition.expression:
@@ -175,8 +186,8 @@ class Layout(NamedTuple):
         The row number of each slot.
     live : bool array
         Which slots are not deleted.
-    ids : function of slots
-        Returns their ids.
+    ids : function of slots, ascending
+        Returns their ids, some at a time.
     last_item, last_change : int
         The largest numbers of a row and of a change of metadata that there were.
     members : dict of str to LiveMember
@@ -187,7 +198,7 @@ class Layout(NamedTuple):
     segments: list[Segment]
     numbers: Int64Array
     live: BoolArray
-    ids: Callable[[Int32Array], list[str]]
+    ids: Callable[[Int32Array], Iterator[list[str]]]
     last_item: int
     last_change: int
     members: dict[str, LiveMember]
@@ -240,6 +251,7 @@ class Follower:
         self._columns: dict[str, StoredBlock] = {}
         self._fields: Fields = {}
         self._words = {field: RowWords(partial(self._texts_of, field)) for field in (TITLE_FIELD, TEXT_FIELD)}
+        self._wholes: dict[str, tuple[Any, Retriever]] = {}
 
     def current(self, *, metadata: bool = False) -> Generation:
         """Return the engine as the last transaction of any process has left it."""
@@ -587,7 +599,24 @@ class Follower:
         served = partial(self._served, dict(self._statics), self._last_item)
         remembered = None if self.memory is None else self.memory.frozen()
         objects = {**self.objects, **self.bindings}
-        return Generation(state, items, slots, members, views, served, remembered, objects)
+        moment = self._last_item, len(slots), self._last_change
+        made = partial(self._made_of_items, moment, objects)
+        return Generation(state, items, slots, members, views, served, made, remembered, objects)
+
+    def _made_of_items(
+        self, moment: tuple[int, int, int], objects: Mapping[str, Any], definition: Definition, items: LiveCatalog
+    ) -> Retriever:
+        """Return what a recipe makes of all items; the last one is kept until an item or its metadata changes."""
+        known = self._wholes.get(definition.name)
+        if known is None or known[0] != (definition, moment):
+            with self.catalog.scanning() as connection:
+                rows = connection.execute(f"{ALL_ROWS} ORDER BY items.n").fetchall()
+            given = [Item(id, text, title, json.loads(fields or "{}")) for id, title, text, fields in rows]
+            recipe = _with_known_fields(Recipe.stored(definition.recipe or {}), given)
+            # Of an empty catalog it is made of another item, which is hidden.
+            built = recipe.build(Dataset.of(given or [Item("none", "")]), bindings=objects)
+            known = self._wholes[definition.name] = (definition, moment), built
+        return ReindexedRetriever(known[1], items)
 
     def _served(
         self, statics: dict[str, StaticMember], last: int, definition: Definition, items: LiveCatalog
@@ -648,7 +677,21 @@ def _named(error: FileNotFoundError | FormatError) -> FormatError:
     return FormatError(f"{error.filename}: missing. The catalog lists it: `engine.check(repair=True)` makes it anew.")
 
 
-def _ids_at(stored: Strings, memory: list[str], slots: Int32Array) -> list[str]:
+def _with_known_fields(recipe: Recipe, items: Sequence[Item]) -> Recipe:
+    """Return a recipe without the fields that no item has: a build would take them for errors."""
+    known = set[str]().union(*(item.metadata for item in items))
+    known |= {name for name in ("title", "text") if any(getattr(item, name) for item in items)}
+    wanted = recipe.settings.get("fields")
+    if not isinstance(wanted, Mapping):
+        return recipe if known else Recipe.of(recipe.kind)
+    kept = {name: weight for name, weight in wanted.items() if name in known}
+    return recipe.but(fields=kept) if kept else Recipe.of(recipe.kind)
+
+
+def _ids_at(stored: Strings, memory: list[str], slots: Int32Array) -> Iterator[list[str]]:
+    """Return the ids of slots, ascending, some at a time."""
     boundary = len(stored)
-    early = iter(stored.take(slots[slots < boundary]))
-    return [next(early) if slot < boundary else memory[slot - boundary] for slot in slots.tolist()]
+    early, late = np.split(slots, [np.searchsorted(slots, boundary)])
+    for start in range(0, len(early), SOME_IDS):
+        yield stored.take(early[start : start + SOME_IDS])
+    yield [memory[slot - boundary] for slot in late.tolist()]

@@ -364,7 +364,7 @@ class Maintenance:
             if rows:
                 parts[ROWS], parts[METADATA_PART] = new.part(ROWS), new.part(METADATA_PART)
                 with Writing(new.path):
-                    write_rows(parts[ROWS], numbers, [row[1] for row in rows])
+                    write_rows(parts[ROWS], numbers, [[row[1] for row in rows]])
                     changes = self._write_metadata(parts[METADATA_PART], numbers, [])
                 fresh: dict[int, tuple[str, Files]] = {}
                 segment = Segment(0, int(numbers[0]), len(rows), "", {}, changes, fresh)
