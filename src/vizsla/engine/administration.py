@@ -79,6 +79,13 @@ ARTIFACTS = "artifacts"
 DELETED_ROWS = "(SELECT n FROM deletions)"
 
 
+def check_mappings(**given: Any) -> None:
+    """Raise unless each of these settings is a mapping of names, or None."""
+    for what, value in given.items():
+        if value is not None and not (isinstance(value, Mapping) and all(isinstance(name, str) for name in value)):
+            raise InputError(f"`{what}` must be a mapping of names. Got {value!r:.60}.")
+
+
 def all_defined(given: Mapping[str, Any]) -> dict[str, Definition]:
     """Return the definitions of new members, each of which may name those before it."""
     known: dict[str, Definition] = {}

@@ -270,12 +270,8 @@ class Engine(LiveRetriever):
         check_positive("flush_rows", flush_rows)
         if isinstance(memory_mb, bool) or not isinstance(memory_mb, int | float) or not 1 <= memory_mb < math.inf:
             raise InputError(f"`memory_mb` must be 1 or more. Got {memory_mb!r:.60}.")
-        for what, given in {"members": members, "metadata": metadata, "bindings": bindings}.items():
-            if given is not None and not isinstance(given, Mapping):
-                raise InputError(f"`{what}` must be a mapping of names. Got {type(given).__name__}.")
+        administration.check_mappings(members=members, metadata=metadata, bindings=bindings)
         for name, kind in (metadata or {}).items():
-            if not isinstance(name, str):
-                raise InputError(f"`metadata` must name fields by texts. Got {name!r:.60}.")
             check_choice(f"metadata[{name!r}]", kind, list(COLUMN_KIND_NAMES))
         wanted = dict(members or {})
         chosen = default if default is not None else next(reversed(wanted), "")
@@ -322,8 +318,7 @@ class Engine(LiveRetriever):
             Compare the checksums of segments when they are first read. Sizes are compared in any case.
         """
         folder = as_path(path)
-        if bindings is not None and not isinstance(bindings, Mapping):
-            raise InputError(f"`bindings` must be a mapping of names. Got {type(bindings).__name__}.")
+        administration.check_mappings(bindings=bindings)
         if not (folder / NAME).is_file():
             raise InputError(f"`path` must be an engine. Got {folder}, which has no {NAME}: use `Engine.create`.")
         catalog = CatalogFile(folder)
