@@ -442,6 +442,8 @@ def erase(catalog: CatalogFile, writer: Writer) -> None:
 
 def backup(follower: Follower, path: Path) -> Path:
     """Copy the engine to a new folder; the caller holds maintenance, so that no segment goes away."""
+    if path.resolve().is_relative_to(follower.catalog.folder.resolve()):
+        raise InputError(f"`path` must be outside of the engine. Got {path}: what is inside is swept.")
     if os.path.lexists(path):
         raise InputError(f"`path` must be new. Got {path}, which exists: choose another.")
     partial = path.with_name(f".{path.name}.{os.getpid()}.partial")

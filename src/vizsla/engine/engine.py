@@ -658,11 +658,8 @@ class Engine(LiveRetriever):
 
     def backup(self, path: str | Path) -> Path:
         """Copy the engine, as it is at one moment, to a new folder; reading and writing go on."""
-        target = as_path(path)
-        if target.resolve().is_relative_to(self.path.resolve()):
-            raise InputError(f"`path` must be outside of the engine. Got {target}: what is inside is swept.")
         with self._maintenance.holding():
-            return administration.backup(self._follower, target)
+            return administration.backup(self._follower, as_path(path))
 
     @classmethod
     def restore(cls, backup: str | Path, path: str | Path, **options: Any) -> Self:
