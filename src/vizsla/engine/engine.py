@@ -371,8 +371,7 @@ class Engine(LiveRetriever):
     @property
     def members(self) -> dict[str, str]:
         """The members: the kind of each, or its expression."""
-        known = self.generation().definitions
-        return {name: each.shown for name, each in known.items()}
+        return {name: each.shown for name, each in self.generation().definitions.items()}
 
     @contextmanager
     def transaction(self) -> Iterator[Changes]:
@@ -591,8 +590,8 @@ class Engine(LiveRetriever):
 
     def missing(self, field: str) -> int:
         """Return how many items have no value of a field."""
-        details = self.generation(metadata=True).items.details
-        return self.count(FieldCondition("isnull", details.field(field), ()))
+        field = self.generation(metadata=True).items.details.field(field)
+        return self.count(FieldCondition("isnull", field, ()))
 
     def add_member(self, name: str, member: Any, *, replace: bool = False) -> None:
         """Add a member.
