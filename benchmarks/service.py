@@ -30,6 +30,7 @@ from benchmarks.corpus import data_folder, passages, queries
 from benchmarks.rows import Row, arguments, report
 from vizsla.encoders import FunctionEncoder
 from vizsla.serve.client import Client
+from vizsla.serve.run import OPTIONS
 from vizsla.serve.schemas import SearchRequest
 
 LUA = """
@@ -157,7 +158,7 @@ def serving(path: Path | str, *, workers: int = 1, constant: Path | None = None,
         port = free.getsockname()[1]
     more = {"BENCH_PATH": str(path), "BENCH_BODIES": str(constant or ""), **environment}
     command = [sys.executable, "-m", "uvicorn", "benchmarks.service:application", "--factory", "--port", str(port)]
-    command += ["--workers", str(workers), "--log-level", "error", "--no-access-log"]
+    command += ["--workers", str(workers), "--log-level", "error", "--no-access-log", "--http", OPTIONS["http"]]
     process = subprocess.Popen(command, env={**os.environ, **more}, start_new_session=True)
     GROUPS[port] = process.pid
     try:

@@ -240,13 +240,25 @@ def test_short_searches_are_answered_at_once_as_threads_answer_them(tmp_path, mo
 
             monkeypatch.setattr(state.admission._executor, "submit", counted)
             plain = {"query": "fig tree", "k": 5}
-            by_thread = client.post("/v1/search", json={"queries": ["fig tree"], "k": 5}).json()["answers"][0]
+            assert ids(client.post("/v1/search", json=plain)) == ["fig", "apple", "date"]  # reads what was added
             assert len(submitted) == 1
-            at_once = client.post("/v1/search", json=plain).json()
-            assert len(submitted) == 1
-            for name in ("results", "total", "total_is_exact", "member", "generation"):
-                assert at_once[name] == by_thread[name]
-            for more in ({"facets": ["price"]}, {"highlights": True}, {"using": "typos"}, {"explain": True}):
+            for text, offset in (("fig tree", 0), ("  fig \ttree", 1), ("", 0), ("nothing", 0), ("date fig apple", 2)):
+                asked, before = {"k": 2, "offset": offset}, len(submitted)
+                at_once = client.post("/v1/search", json={"query": text, **asked}).json()
+                assert len(submitted) == before
+                by_thread = client.post("/v1/search", json={"queries": [text], **asked}).json()["answers"][0]
+                assert len(submitted) == before + 1
+                assert at_once.pop("took_ms") > 0
+                for answer in (at_once, by_thread):
+                    del answer["query_id"], answer["ms"], answer["cost"]["ms"]
+                assert at_once == by_thread
+            for more in (
+                {"query": "kind:tree +fig"},
+                {"facets": ["price"]},
+                {"highlights": True},
+                {"using": "typos"},
+                {"explain": True},
+            ):
                 before = len(submitted)
                 assert client.post("/v1/search", json={**plain, **more}).status_code == 200
                 assert len(submitted) == before + 1

@@ -470,4 +470,6 @@ def _at(found: Candidates, places: Any) -> Candidates:
 
 
 def _slice(found: Candidates, start: int, end: int) -> Candidates:
+    if start == 0 and end >= len(found.items) and found.upper_bounds is None:
+        return found
     return _at(found, np.arange(len(found.items))[start:end])

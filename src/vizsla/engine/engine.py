@@ -117,7 +117,7 @@ class LiveRetriever(Retriever):
             Of an engine, the member that answers; the default one unless given.
         **options
             As in `Retriever.page`: offset, where, facets, sort, distinct, highlight, snippet_chars, depth, threads,
-            syntax, min_confidence.
+            syntax, min_confidence, count_to.
         """
         where = options.pop("where", None)
         counts = any(options.get(name) is not None for name in ("facets", "sort", "distinct", "syntax"))

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import combinations
 from math import inf
 from pathlib import Path
-from time import monotonic
+from time import monotonic, perf_counter
 from typing import Any, NamedTuple
 
 from vizsla.artifacts.artifact import load
@@ -242,9 +242,7 @@ class Backend:
         scores = next(iter(found.values()), {})
         return [float(scores.get(name, 0.0)) for name in numbered]
 
-    def answer(
-        self, texts: list[str], asked: SearchRequest, deadline: float = inf, pinned: Pinned | None = None
-    ) -> list[dict[str, Any]]:
+    def answer(self, texts: list[str], asked: SearchRequest, deadline: float = inf) -> list[dict[str, Any]]:
         """Return one answer per query, as JSON has it; encoders see all queries in one call.
 
         Parameters
@@ -255,10 +253,8 @@ class Backend:
             What is asked of each.
         deadline : float
             The monotonic time from which on no further query is begun.
-        pinned : Pinned, optional
-            The member that answers, as it is at one moment; the one that is asked for, as it is now, unless given.
         """
-        pinned, condition = pinned or self.pinned(asked.using), condition_of(asked.where)
+        pinned, condition = self.pinned(asked.using), condition_of(asked.where)
         where = None if condition is None else pinned.where(condition)
         answers: list[dict[str, Any]] = []
         for query in Queries(texts).apart() if len(texts) > 1 else [Queries(texts)]:
@@ -272,6 +268,31 @@ class Backend:
                 answer = self._answer(query, asked, pinned, where)
             answers.append(answer)
         return answers
+
+    def answer_plain(self, asked: SearchRequest, pinned: Pinned) -> dict[str, Any]:
+        """Return what `answer` does for one query without options, by a shorter way: no object per hit is made."""
+        start, retriever = perf_counter(), pinned.retriever
+        text = " ".join((asked.query or "").split()) if asked.syntax == WEB else asked.query or ""
+        queries, items = Queries([text]), retriever.items
+        end = max(1, min(asked.offset + asked.k, len(items)))
+        found = retriever._search(queries, end, None, 1)
+        counted = retriever._count_matches(queries, None, asked.count_to, 1)
+        numbers, details = found.items[asked.offset :], details_of(items)
+        if counted is None or found.scores is None or details is None:
+            raise InputError("A plain answer must come from a member that finds words. Got another.")
+        hits = zip(
+            items.take(numbers), found.scores[asked.offset :].tolist(), details.rows(numbers.tolist()), strict=True
+        )
+        results = []
+        for rank, (id, score, (metadata, text)) in enumerate(hits, asked.offset + 1):
+            hit: dict[str, Any] = {"id": id, "score": score, "rank": rank, "text": text}
+            if metadata:
+                hit["metadata"] = metadata
+            results.append(hit)
+        ms = (perf_counter() - start) * 1e3
+        total = {"total": counted[0], "total_is_exact": counted[1], "offset": asked.offset, "facets": {}, "ms": ms}
+        named = {"member": pinned.name, "generation": pinned.generation}
+        return {"query": asked.query, "results": results, **total, "cost": found.stats.with_ms(ms).to_dict(), **named}
 
     def _answer(self, query: Queries, asked: SearchRequest, pinned: Pinned, where: Where | None) -> dict[str, Any]:
         syntax = self._syntax(asked.syntax)

@@ -246,6 +246,7 @@ class Client:
         explain: bool = False,
         syntax: str = "web",
         min_confidence: float | None = None,
+        count_to: int | None = None,
         fields: Sequence[str] | None = None,
     ) -> Any:
         """Return a RemoteAnswer for one query, or a list of them for several; the options are those of `/v1/search`."""
@@ -383,6 +384,7 @@ class AsyncClient:
         explain: bool = False,
         syntax: str = "web",
         min_confidence: float | None = None,
+        count_to: int | None = None,
         fields: Sequence[str] | None = None,
     ) -> Any:
         """Return a RemoteAnswer for one query, or a list of them for several; the options are those of `/v1/search`."""

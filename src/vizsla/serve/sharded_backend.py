@@ -11,7 +11,7 @@ from vizsla.core.catalog import Item
 from vizsla.data.conditions import Condition
 from vizsla.errors import InputError, ShardLostError
 from vizsla.scale.sharded_engine import ShardedEngine
-from vizsla.serve.backend import Backend, Pinned, condition_of
+from vizsla.serve.backend import Backend, condition_of
 from vizsla.text.web_syntax import WEB, parse_web
 
 if TYPE_CHECKING:
@@ -89,9 +89,7 @@ class ShardedBackend(Backend):
         self._shards.upsert([{"id": id, **{name: value for name, value in merged.items() if value is not None}}])
         return True
 
-    def answer(
-        self, texts: list[str], asked: SearchRequest, deadline: float = inf, pinned: Pinned | None = None
-    ) -> list[dict[str, Any]]:
+    def answer(self, texts: list[str], asked: SearchRequest, deadline: float = inf) -> list[dict[str, Any]]:
         """Return one answer per query; facets and what else needs all matches are refused."""
         wanted: dict[str, Any] = {
             "facets": asked.facets,

@@ -24,7 +24,7 @@ _CLAUSE = re.compile(
     re.VERBOSE,
 )
 
-_PLAIN = re.compile(r'[^"+\-:*]*')
+_WORDS = re.compile(r'[^"“”„‟＂+\-:*]*')
 """Without these signs there is no operator."""
 
 
@@ -70,6 +70,17 @@ class WebQuery(NamedTuple):
         return not self.required and not self.excluded
 
 
+def is_words(text: str) -> bool:
+    """Return whether a query cannot hold an operator, by a look at its signs.
+
+    Examples
+    --------
+    >>> is_words("fig tree"), is_words('a "fig tree"'), is_words("e-mail")
+    (True, False, False)
+    """
+    return _WORDS.fullmatch(text) is not None
+
+
 def parse_web(text: str, is_field: Callable[[str], bool] = lambda name: False) -> WebQuery:
     """Read a query; whatever is no operator is a word, and nothing raises.
 
@@ -89,9 +100,9 @@ def parse_web(text: str, is_field: Callable[[str], bool] = lambda name: False) -
     >>> parse_web('C++ e-mail 12:30 http://a.b/c "open').is_plain
     True
     """
-    text = text.translate(STRAIGHT_QUOTES)
-    if _PLAIN.fullmatch(text):
+    if is_words(text):
         return WebQuery(" ".join(text.split()))
+    text = text.translate(STRAIGHT_QUOTES)
     words: list[str] = []
     required: list[Clause] = []
     excluded: list[Clause] = []
