@@ -2,6 +2,7 @@
 
     python -m benchmarks.learn                       # 30,000 items and 50,000 clicks
     python -m benchmarks.learn --items 4000 --clicks 7000 --seeds 3   # smaller, and learned three times
+    python -m benchmarks.learn --keep rows --seeds 0   # the other rows alone; kept, so that a stopped run goes on
 
 The log is drawn by `benchmarks.dated_log` from three real sets; its last month is held out and is not seen by `learn`,
 which splits what comes before by itself. CPU seconds are reported, since other processes may run beside it.
@@ -13,7 +14,11 @@ import argparse
 import resource
 import sys
 from collections import Counter, defaultdict
-from time import process_time
+from collections.abc import Callable
+from functools import partial
+from hashlib import sha256
+from pathlib import Path
+from time import perf_counter, process_time
 from typing import NamedTuple
 
 import numpy as np
@@ -40,6 +45,34 @@ class Row(NamedTuple):
     name: str
     values: NDArray[np.float64]
     seconds: float
+
+
+class Rows:
+    """Measured rows, kept in a folder where one is given.
+
+    Parameters
+    ----------
+    folder : Path, optional
+        Where each row is a file, named by the log's shape and the row.
+    shape : LogShape
+        How the log was drawn.
+    """
+
+    def __init__(self, folder: Path | None, shape: LogShape):
+        self._folder, self._shape = folder, sha256(str(shape).encode()).hexdigest()[:12]
+
+    def get(self, name: str, measure: Callable[[], tuple[NDArray[np.float64], float]]) -> Row:
+        """Return a row: read, or measured and kept."""
+        file = None if self._folder is None else self._folder / f"{self._shape} {name}.npz"
+        if file is not None and file.exists():
+            with np.load(file) as known:
+                return Row(name, known["values"], float(known["seconds"]))
+        values, seconds = measure()
+        print(f"{name}: {values.mean():.3f}, {seconds:.1f} CPU s", file=sys.stderr, flush=True)
+        if file is not None:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            np.savez(file, values=values, seconds=seconds)
+        return Row(name, values, seconds)
 
 
 def held_searches(log: DatedLog) -> Searches:
@@ -74,26 +107,31 @@ def dictionary_then(past: Dataset, searches: Searches, base: Candidates) -> Cand
     return Candidates.unchecked(offsets, items, None, past.item_ids, Stats())
 
 
-def single_rows(past: Dataset, searches: Searches) -> tuple[list[Row], Workshop]:
-    """Build every method by itself on the whole past."""
+def single_rows(past: Dataset, searches: Searches, kept: Rows) -> list[Row]:
+    """Build every method by itself on the whole past, then a dictionary before BM25F, and an equal sum."""
     workshop = Workshop(past, proposed(past))
-    rows = []
-    for name in workshop.candidates:
+
+    def single(name: str) -> tuple[NDArray[np.float64], float]:
         start = process_time()
         built = workshop.built(name)
         seconds = process_time() - start
-        found = searches.answers(built)
-        rows.append(Row(name, searches.measure(found), seconds))
-        if name == "bm25_fields":
-            answers = dictionary_then(past, searches, found)
-            rows.append(Row("dictionary, then bm25_fields", searches.measure(answers), seconds))
-    return rows, workshop
+        return searches.measure(searches.answers(built)), seconds
+
+    def dictionary() -> tuple[NDArray[np.float64], float]:
+        start = process_time()
+        answers = dictionary_then(past, searches, searches.answers(workshop.built("bm25_fields")))
+        return searches.measure(answers), process_time() - start
+
+    rows = [kept.get(name, partial(single, name)) for name in workshop.candidates]
+    rows.append(kept.get("dictionary, then bm25_fields", dictionary))
+    rows.append(kept.get("equal weights", lambda: equal_row(workshop, searches)))
+    return rows
 
 
-def equal_row(workshop: Workshop, searches: Searches) -> Row:
+def equal_row(workshop: Workshop, searches: Searches) -> tuple[NDArray[np.float64], float]:
     """Add the z-scores of one method of each family."""
     parts = [(1 / len(EQUAL_PARTS), workshop.built(name).normalized("zscore")) for name in EQUAL_PARTS]
-    return Row("equal weights", searches.measure(searches.answers(Sum(parts))), 0.0)
+    return searches.measure(searches.answers(Sum(parts))), 0.0
 
 
 def table(rows: list[Row], searches: Searches) -> str:
@@ -111,16 +149,17 @@ def table(rows: list[Row], searches: Searches) -> str:
     return markdown_table(["system", *SLICES, "CPU s"], lines)
 
 
-def run(shape: LogShape, *, time: str, seeds: int) -> str:
+def run(shape: LogShape, *, time: str, seeds: int, keep: Path | None) -> str:
     """Draw a log, measure all rows, and return Markdown."""
     log = dated_log(shape)
     searches = held_searches(log)
-    rows, workshop = single_rows(log.past, searches)
-    rows.append(equal_row(workshop, searches))
+    rows = single_rows(log.past, searches, Rows(keep, shape))
+    if not seeds:
+        return table(rows, searches)
     for seed in reversed(range(seeds)):
-        start = process_time()
+        start, began = process_time(), perf_counter()
         made = learn(log.past, time=time, seed=seed, watch=lambda one: print(one, file=sys.stderr, flush=True))
-        seconds = process_time() - start
+        seconds, wall = process_time() - start, perf_counter() - began
         name = f"learn, seed {seed}" if seed else "learn"
         rows.append(Row(name, searches.measure(searches.answers(made)), seconds))
     report = made.report
@@ -129,6 +168,7 @@ def run(shape: LogShape, *, time: str, seeds: int) -> str:
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
     said = [
         f"{shape}. {len(searches):,} held-out searches: {dict(counts)}. Peak memory {memory:.1f} GB.",
+        f"`learn` took {wall:.0f} s of time.",
         "",
         table(rows, searches),
         "",
@@ -147,8 +187,10 @@ def main() -> None:
     parser.add_argument("--clicks", type=int, default=LogShape.clicks)
     parser.add_argument("--seeds", type=int, default=1, help="how often to learn, each time with another seed")
     parser.add_argument("--time", default="10m")
+    parser.add_argument("--keep", type=Path, help="a folder for measured rows, which are not measured again")
     given = parser.parse_args()
-    print(run(LogShape(items=given.items, clicks=given.clicks), time=given.time, seeds=given.seeds))
+    shape = LogShape(items=given.items, clicks=given.clicks)
+    print(run(shape, time=given.time, seeds=given.seeds, keep=given.keep))
 
 
 if __name__ == "__main__":
