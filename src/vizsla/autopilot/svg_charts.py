@@ -105,11 +105,12 @@ def gain_chart(rows: Sequence[tuple[str, float, float, float]]) -> str:
     rows : sequence of tuples
         A name, the gain, and the ends of its interval.
     """
-    reach = max(max(abs(low), abs(high)) for _, _, low, high in rows) or 1.0
+    least, most = min(0.0, *(row[2] for row in rows)), max(0.0, *(row[3] for row in rows))
+    most = most if most > least else least + 1.0
     start, stop, step = 210, WIDTH - RIGHT, 24
 
     def x(value: float) -> float:
-        return start + (value + reach) / (2 * reach) * (stop - start)
+        return start + (value - least) / (most - least) * (stop - start)
 
     height = step * len(rows) + 30
     parts = [f'<svg viewBox="0 0 {WIDTH} {height}" role="img" aria-label="Gains by kind of search">']
@@ -121,8 +122,9 @@ def gain_chart(rows: Sequence[tuple[str, float, float, float]]) -> str:
         parts.append(f'<g class="{kind}"><line x1="{x(low):.1f}" y1="{y}" x2="{x(high):.1f}" y2="{y}"/>'
                      f'<circle cx="{x(gain):.1f}" cy="{y}" r="4"><title>{escape(name)}: {gain:+.3f} '
                      f"({low:+.3f} to {high:+.3f})</title></circle></g>")  # fmt: skip
-    for value in (-reach, 0.0, reach):
-        parts.append(f'<text class="tick" x="{x(value):.1f}" y="{height - 6}" text-anchor="middle">{value:+.2f}</text>')
+    for value in sorted({least, 0.0, most}):
+        said = f"{value:+.2f}" if value else "0"
+        parts.append(f'<text class="tick" x="{x(value):.1f}" y="{height - 6}" text-anchor="middle">{said}</text>')
     return "".join([*parts, "</svg>"])
 
 
