@@ -206,7 +206,8 @@ def test_limits_are_read_as_they_are_written():
 def test_the_summary_of_a_log(log):
     found = LogSummary.of(log)
     assert (found.items, found.clicks, found.untitled, found.duplicates) == (80, 2000, 0, 0)
-    assert found.fields == ["sold"]
+    assert found.fields == {"sold": "number"}
+    assert found.lines[0] == "80 items, 0 without a title, 0 without text, 0 twice; fields sold (number)"
     assert found.repeated > 0.5
     assert round(found.days) == 200
 

@@ -10,8 +10,13 @@ from typing import Any
 import numpy as np
 
 from vizsla.artifacts.manifest import digest
+from vizsla.core.catalog import details_of
 from vizsla.data.dataset import SECONDS_PER_DAY, Dataset
 from vizsla.learning.query_mix import predicted_mix, text_numbers
+
+
+TITLE = "title"
+"""A column of every catalog, which is no further field."""
 
 
 @dataclass(frozen=True)
@@ -24,8 +29,8 @@ class LogSummary:
         Items, queries with clicks, different texts of them, and clicks.
     untitled, empty, duplicates : int
         Items without a title, without any text, and with the same text as another.
-    fields : list of str
-        Names of further fields of the items.
+    fields : dict of str to str
+        Further fields of the items, and what kind of values each has.
     clicked_items : int
         Items with a click.
     repeated, warm, cold : float
@@ -53,7 +58,7 @@ class LogSummary:
     untitled: int
     empty: int
     duplicates: int
-    fields: list[str]
+    fields: dict[str, str]
     clicked_items: int
     repeated: float = 0.0
     warm: float = 0.0
@@ -66,14 +71,13 @@ class LogSummary:
     @classmethod
     def of(cls, dataset: Dataset) -> LogSummary:
         """Read a dataset once."""
-        untitled, empty, seen, fields = 0, 0, Counter[str](), Counter[str]()
+        untitled, empty, seen = 0, 0, Counter[str]()
         for item in dataset.items:
             text = item.default_text()
             untitled += not item.title
             empty += not text.strip()
             seen[digest(text.encode())] += 1
-            fields.update(item.metadata)
-        clicks = dataset.clicks
+        clicks, details = dataset.clicks, details_of(dataset.item_ids)
         asked = np.flatnonzero(np.diff(clicks.indptr))
         known: dict[str, Any] = {}
         if len(asked):
@@ -90,7 +94,9 @@ class LogSummary:
             untitled=untitled,
             empty=empty,
             duplicates=sum(count - 1 for count in seen.values()),
-            fields=sorted(fields),
+            fields={}
+            if details is None
+            else {name: details.column(name).kind for name in sorted(details.columns) if name != TITLE},
             clicked_items=len(np.unique(clicks.indices)),
             warnings=tuple(dataset.warnings),
             **known,
@@ -99,7 +105,8 @@ class LogSummary:
     @property
     def lines(self) -> list[str]:
         """The summary in words."""
-        fields = f"; fields {', '.join(self.fields)}" if self.fields else ""
+        named = ", ".join(f"{name} ({kind})" for name, kind in self.fields.items())
+        fields = f"; fields {named}" if named else ""
         missing = f"{self.untitled:,} without a title, {self.empty:,} without text"
         said = [f"{self.items:,} items, {missing}, {self.duplicates:,} twice{fields}"]
         if self.clicks:
