@@ -14,7 +14,6 @@ from vizsla.core.catalog import details_of
 from vizsla.data.dataset import SECONDS_PER_DAY, Dataset
 from vizsla.learning.query_mix import predicted_mix, text_numbers
 
-
 TITLE = "title"
 """A column of every catalog, which is no further field."""
 
