@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 import numpy as np
 
 from vizsla.autopilot.fusing import SearchPlan, decimal_text
 from vizsla.autopilot.proposals import Candidate
 from vizsla.autopilot.searches import DEPTH, Searches
-from vizsla.base.encoder import Encoder
+from vizsla.base.encoder import Encoder, checked_rows
 from vizsla.base.queries import Queries
 from vizsla.base.recipe import Recipe
 from vizsla.base.retriever import DEFAULT_DEPTH, Retriever
-from vizsla.compose.signal import Signal
 from vizsla.core.candidates import Candidates, Stats
 from vizsla.core.catalog import details_of
 from vizsla.core.sparse import row_numbers
@@ -60,7 +60,7 @@ def signal_candidates(dataset: Dataset) -> dict[str, Candidate]:
 
 
 def best_signal(
-    plan: SearchPlan, built: Retriever, signals: Mapping[str, Signal], searches: Searches, *, threads: int = 1
+    plan: SearchPlan, built: Retriever, signals: Mapping[str, Any], searches: Searches, *, threads: int = 1
 ) -> SearchPlan | None:
     """Return the plan with the signal and the weight that help most; None where none surely helps.
 
@@ -139,8 +139,11 @@ class RememberedVectors(EmbeddingCache):
 
     def queries(self, texts: list[str]) -> Float32Array:  # type: ignore[override]
         """Return the vectors of query texts; that of a single one is made anew."""
-        return super().queries(texts) if len(texts) > 1 else self.encoder.queries(texts)
+        return super().queries(texts) if len(texts) != 1 else self._alone(self.encoder.queries(texts))
 
     def encoded(self, queries: Queries) -> Float32Array:
         """Return the vectors of a call's queries; that of a single one is made anew."""
-        return super().encoded(queries) if len(queries.texts) > 1 else self.encoder.encoded(queries)
+        return super().encoded(queries) if len(queries.texts) != 1 else self._alone(self.encoder.encoded(queries))
+
+    def _alone(self, rows: Any) -> Float32Array:
+        return checked_rows(self.encoder, rows, 1)
