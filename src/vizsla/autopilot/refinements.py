@@ -146,4 +146,5 @@ class RememberedVectors(EmbeddingCache):
         return super().encoded(queries) if len(queries.texts) != 1 else self._alone(self.encoder.encoded(queries))
 
     def _alone(self, rows: Any) -> Float32Array:
-        return checked_rows(self.encoder, rows, 1)
+        checked: Float32Array = checked_rows(self.encoder, rows, 1)
+        return checked
