@@ -69,7 +69,7 @@ class TokenEncoder(Encoder):
 
     @abstractmethod
     def query_words(self, text: str) -> list[str]:
-        """Return what the tokens of a query are called, in their order."""
+        """Return the tokens of a query as texts, in their order."""
 
 
 class QueryTokens:
@@ -78,7 +78,7 @@ class QueryTokens:
     Parameters
     ----------
     encoder : Encoder
-        One that can give token vectors.
+        A `TokenEncoder`.
     """
 
     def __init__(self, encoder: Any):
@@ -86,12 +86,12 @@ class QueryTokens:
         self.fingerprint = f"tokens of {encoder.fingerprint}"
 
     def encoded(self, queries: Queries) -> TokenRows:
-        """Encode the queries and check what comes."""
+        """Encode the queries and check the result."""
         return checked_tokens(self.encoder, self.encoder.query_tokens(queries.texts), len(queries))
 
 
 def checked_tokens(encoder: Encoder, tokens: object, count: int) -> TokenRows:
-    """Return token rows that are as many texts, as wide as the encoder says, and finite; others raise."""
+    """Return token rows if they have the right count and width and are finite; others raise."""
     what = f"Encoder {encoder.fingerprint!r} must return the token rows of {count} texts"
     if not isinstance(tokens, TokenRows) or tokens.rows.ndim != 2 or tokens.rows.shape[1] != encoder.dim:
         raise InputError(f"{what}, {encoder.dim} wide. Got others.")
@@ -104,7 +104,7 @@ def checked_tokens(encoder: Encoder, tokens: object, count: int) -> TokenRows:
 
 def check_gives_tokens(encoder: object) -> None:
     """Raise unless the encoder can give token vectors."""
-    if not hasattr(encoder, "item_tokens"):
+    if not isinstance(encoder, TokenEncoder):
         raise InputError(
             "`encoder` must give a vector for every token, as an OnnxEncoder or a SentenceEncoder does. "
             f"Got {encoder!r}: WordEncoder(encoder) gives one for every word."
