@@ -226,11 +226,13 @@ RETRIEVERS: dict[str, RetrieverCase] = {
         lambda: typo_tolerant(bm25(ITEMS, analyzer=AnyLanguage(["english", "german"])))
     ),
     "tokens": RetrieverCase(lambda: tokens(ITEMS)),
+    "tokens of fields": RetrieverCase(lambda: tokens(_fielded(), fields={"title": 3, "text": 1})),
     "token pieces": RetrieverCase(lambda: tokens(ITEMS, analyzer=pieces())),
     "sidr overlap": RetrieverCase(lambda: tokens(ITEMS, analyzer=pieces()).with_table(sidr_encoder())),
     "sidr": RetrieverCase(lambda: sidr(ITEMS, sidr_encoder())),
     "tokens learned": RetrieverCase(_learned_tokens),
     "tfidf": RetrieverCase(lambda: tfidf(ITEMS)),
+    "tfidf of fields": RetrieverCase(lambda: tfidf(_fielded(), fields={"title": 3, "text": 1})),
     "tfidf cut": RetrieverCase(lambda: tfidf(ITEMS, kind_shares=(1, 0.5, 0.5), entries=20)),
     "xrlinear": RetrieverCase(_xrlinear, exact=False),
     "xrlinear exhaustive": RetrieverCase(lambda: _xrlinear().exhaustive()),

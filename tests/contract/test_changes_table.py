@@ -41,6 +41,8 @@ def named(retriever):
     """Return what the page calls this retriever."""
     if retriever.kind == "bm25" and (retriever.fields or retriever.statistics.documents > len(retriever.items)):
         return "bm25 fields"
+    if retriever.kind in ("tokens", "tfidf") and retriever.fields:
+        return f"{retriever.kind} fields"
     inner = getattr(retriever, "index", None)
     kind = getattr(inner, "kind", "")
     if retriever.kind == "dense" or (retriever.kind == "pefa-xs" and kind == "pq"):

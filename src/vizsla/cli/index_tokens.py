@@ -7,7 +7,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING
 
 from vizsla._internal.terminal import working
-from vizsla.cli.options import add_data, add_output, check_output, open_data, save_model
+from vizsla.cli.options import add_data, add_output, check_output, field_weights, open_data, save_model
 from vizsla.cli.signatures import SignatureOptions
 from vizsla.errors import InputError
 from vizsla.methods.tokens.model import TokenRetriever, tokens
@@ -17,7 +17,7 @@ from vizsla.text.wordpiece import WordPiece
 if TYPE_CHECKING:
     from vizsla.data.dataset import Dataset
 
-OPTIONS = SignatureOptions(tokens, only=("b", "seed"))
+OPTIONS = SignatureOptions(tokens, only=("b", "seed", "fields"), metavars={"fields": "FIELDS"})
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -34,6 +34,7 @@ def add_building(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--language", metavar="LANGUAGES", help="stop words and stems: auto, or names: english,german")
     parser.add_argument("--cased", action="store_true", help="keep capitals and accents (for a vocab.txt, or to learn)")
     OPTIONS.add_to(parser)
+    parser.set_defaults(weighs_fields=True)
 
 
 def built(arguments: argparse.Namespace) -> TokenRetriever:
@@ -44,7 +45,9 @@ def built(arguments: argparse.Namespace) -> TokenRetriever:
         raise InputError("`--language` must be left out where a vocabulary says how words are cut. Got both.")
     data = open_data(arguments)
     with working("building"):
-        return tokens(data, analyzer=_analyzer(arguments, data), epochs=0, **OPTIONS.given(arguments))
+        return tokens(
+            data, analyzer=_analyzer(arguments, data), epochs=0, **OPTIONS.given(arguments) | field_weights(arguments)
+        )
 
 
 def _analyzer(arguments: argparse.Namespace, data: Dataset) -> Analyzer | None:

@@ -46,7 +46,8 @@ class TokensMember(WordMember):
         analyzer = recipe.settings.get("analyzer") or Analyzer()
         plain = isinstance(analyzer, Analyzer) and analyzer.vocabulary is None and analyzer.settled
         idle = recipe.settings.get("epochs") == 0
-        return super().accepts(recipe) and idle and plain and len(analyzer.languages) < 2
+        whole = recipe.settings.get("fields") is None
+        return super().accepts(recipe) and idle and plain and whole and len(analyzer.languages) < 2
 
     @classmethod
     def settle(cls, recipe: Recipe, texts: Iterable[str], bindings: dict[str, Any]) -> dict[str, Any]:

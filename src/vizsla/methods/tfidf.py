@@ -26,7 +26,7 @@ from vizsla.errors import InputError, check_positive
 from vizsla.indexes.inverted import InvertedIndex
 from vizsla.io.frames import plain_items
 from vizsla.methods.xrlinear.tuning import default_encoder
-from vizsla.text.fields import FieldStream, FieldWeights, resolved
+from vizsla.text.fields import FieldStream, weights_of
 from vizsla.text.ngrams import EQUAL_SHARES, NgramTfidf, check_shares
 from vizsla.text.streams import grown_ids, kept_items, left_ids, new_items
 
@@ -160,6 +160,11 @@ class Tfidf(RowSpaceRetriever):
         """Index other rows over the same n-grams, or over those of an encoder that has grown, cut as these are."""
         return _inverted(rows, self.entries)
 
+    @property
+    def takes_items(self) -> bool:
+        """Whether items are one text: one of weighed fields is built again."""
+        return not self.fields
+
     def with_items(self, items: Mapping[str, str] | Iterable[tuple[str, str]]) -> Self:
         """Return a retriever that also knows these items; vocabulary and weights are not changed.
 
@@ -244,7 +249,7 @@ def tfidf(
         check_positive("entries", entries)
     check_shares(kind_shares)
     items = plain_items(items)
-    weights = {} if fields is None else _weights(items, fields)
+    weights = {} if fields is None else weights_of(items, fields)
     stream = FieldStream(items, tuple(weights), ids)
     pairs = ((stream.texts_of(item, text), text) for item, text in stream.pairs())
     read = list(progress(pairs, what="reading"))
@@ -255,13 +260,6 @@ def tfidf(
         raise InputError("Only one of `encoder` and `kind_shares` can be given. Got both.")
     rows = encoder.items(texts) if not weights else _weighed([row for row, _ in read], encoder, weights)
     return Tfidf(stream.ids, encoder, _inverted(rows, entries), entries=entries, fields=weights)
-
-
-def _weights(items: Any, fields: Mapping[str, float] | str) -> dict[str, float]:
-    given = FieldWeights.of(fields)
-    if given.weights is None:
-        raise InputError(f'`fields` must have weights, such as {{"title": 3, "text": 1}}. Got {fields!r:.80}.')
-    return dict(zip(resolved(items, given.names), given.weights, strict=True))
 
 
 def _weighed(rows: list[tuple[str, ...]], encoder: NgramTfidf, weights: Mapping[str, float]) -> csr_array:

@@ -146,6 +146,20 @@ def _resolved(name: str, columns: Mapping[str, str], known: set[str], *, is_desc
     raise InputError(f"`fields` must be fields of the items ({there:.200}). Got {name!r:.60}.")
 
 
+def weights_of(items: Any, fields: Mapping[str, float] | str) -> dict[str, float]:
+    """Return the weights of fields of items, by the names that items have them by; names without weights raise.
+
+    Examples
+    --------
+    >>> weights_of({"a": "fig"}, "title^3,text")
+    {'title': 3.0, 'text': 1.0}
+    """
+    given = FieldWeights.of(fields)
+    if given.weights is None:
+        raise InputError(f'`fields` must have weights, such as {{"title": 3, "text": 1}}. Got {fields!r:.80}.')
+    return dict(zip(resolved(items, given.names), given.weights, strict=True))
+
+
 class FieldStream(TextStream):
     """Yields the texts of some fields of each item of a catalog, once; `ids` are known when it is through.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -24,9 +24,12 @@ from vizsla.encoders.sidr import SidrEncoder
 from vizsla.encoders.token_table import TokenTable
 from vizsla.errors import FormatError, InputError, check_range
 from vizsla.indexes.tokens import TokenIndex
+from vizsla.io.frames import plain_items
 from vizsla.learning.clicks import read_half_life
+from vizsla.methods.tokens.fields import fielded
 from vizsla.text.analyzers import Analyzer
 from vizsla.text.bag_of_words import BagOfWords, length_norms
+from vizsla.text.fields import FieldStream, weights_of
 from vizsla.text.streams import TextStream, grown_ids, kept_items, left_ids
 
 if TYPE_CHECKING:
@@ -71,6 +74,8 @@ class TokenRetriever(IndexRetriever):
         Whether the table was learned; if not it is the idf, and follows the items.
     half_life : float, optional
         The days after which a click weighed half when the table was last learned.
+    fields : mapping, optional
+        The weights of fields, where tokens of fields are tokens of their own, too.
 
     Examples
     --------
@@ -100,9 +105,10 @@ class TokenRetriever(IndexRetriever):
         b: float = DEFAULT_B,
         learned: bool = False,
         half_life: float | None = None,
+        fields: Mapping[str, float] | None = None,
     ):
         super().__init__(items, encoder, index)
-        self.half_life = half_life
+        self.half_life, self.fields = half_life, dict(fields or {})
         frequencies = as_array("frequencies", frequencies, np.int64)
         lengths = as_array("lengths", lengths, np.int32)
         self.frequencies, self.lengths, self.b, self.learned = frequencies, lengths, check_range("b", b, 0, 1), learned
@@ -117,8 +123,11 @@ class TokenRetriever(IndexRetriever):
         ids: Iterable[str] | None = None,
         analyzer: Analyzer | None = None,
         b: float = DEFAULT_B,
+        fields: Mapping[str, float] | str | None = None,
     ) -> Self:
         """Read a catalog once and index it; see `tokens` for the parameters."""
+        if fields is not None:
+            return cls._of_fields(items, ids, analyzer, b, weights_of(plain_items(items), fields))
         stream = TextStream(items, ids)
         tokens, rows = BagOfWords.fit(progress(stream, what="reading"), analyzer)
         frequencies = np.bincount(rows.columns, minlength=tokens.dim).astype(np.int64)
@@ -126,6 +135,23 @@ class TokenRetriever(IndexRetriever):
         table = TokenTable(tokens, idf(frequencies, len(rows)))
         index = TokenIndex.build(rows, norms=_norms(lengths, b))
         return cls(stream.ids, table, index, frequencies=frequencies, lengths=lengths, b=b)
+
+    @classmethod
+    def _of_fields(
+        cls, items: Any, ids: Iterable[str] | None, analyzer: Analyzer | None, b: float, weights: dict[str, float]
+    ) -> Self:
+        if analyzer is not None and analyzer.vocabulary is not None:
+            raise InputError("`fields` must go with an analyzer of words. Got one with a vocabulary of its own.")
+        stream = FieldStream(plain_items(items), tuple(weights), ids)
+        texts = progress(stream.rows(), what="reading")
+        made = fielded(*BagOfWords.fit_fields(texts, analyzer, len(weights))[:2], weights)
+        frequencies = np.bincount(made.rows.columns, minlength=made.words.dim).astype(np.int64)
+        own = idf(frequencies, len(made.rows))
+        gains = made.gains * np.repeat(own, np.diff(made.offsets))
+        table = TokenTable(made.words, own, made.offsets, made.targets, gains)
+        index = TokenIndex.build(made.rows, norms=_norms(made.lengths, b))
+        counts: Any = {"frequencies": frequencies, "lengths": made.lengths}
+        return cls(stream.ids, table, index, b=b, fields=weights, **counts)
 
     @property
     def nbytes(self) -> int:
@@ -205,6 +231,11 @@ class TokenRetriever(IndexRetriever):
         again: Self = refit(self, dataset, threads=threads)
         return again
 
+    @property
+    def takes_items(self) -> bool:
+        """Whether items are one text: one of weighed fields is built again."""
+        return not self.fields
+
     def with_items(self, items: Any) -> Self:
         """Return a retriever with more items; the lists that are there are shared, and a learned table is not changed.
 
@@ -213,6 +244,7 @@ class TokenRetriever(IndexRetriever):
         >>> tokens({"a": "a fig tree"}).with_items({"b": "an apple tree"})("apple").ids
         [['b']]
         """
+        self._check_whole("items")
         stream = TextStream(items)
         grown, rows = self._grown(list(stream))
         known = set(stream.ids) & set(self.items) if len(stream.ids) < len(self.items) else set()
@@ -226,6 +258,7 @@ class TokenRetriever(IndexRetriever):
         return self._followed(ids, grown, index, frequencies, lengths)
 
     def _without_items(self, ids: list[str], memo: dict[int, Retriever]) -> Self:
+        self._check_whole("ids")
         numbers = kept_items(self.items, ids)
         kept = np.isin(np.arange(len(self.items)), numbers)
         index = self.index.restricted(kept)
@@ -234,6 +267,12 @@ class TokenRetriever(IndexRetriever):
         left = left_ids(self.items, numbers)
         index = index.with_norms(_norms(lengths, self.b))
         return self._followed(left, self.encoder.words, index, frequencies, lengths)
+
+    def _check_whole(self, name: str) -> None:
+        if self.fields:
+            raise InputError(
+                f"`{name}` must go to a retriever of whole texts. Got one of weighed fields: build it again."
+            )
 
     def _grown(self, texts: list[str]) -> tuple[BagOfWords, SparseRows]:
         grown = self.encoder.words.grown(texts)
@@ -260,13 +299,14 @@ class TokenRetriever(IndexRetriever):
         table = TokenTable(tokens, weights, offsets, old.targets, old.gains)
         followed = encoder.with_table(table) if isinstance(encoder, SidrEncoder) else table
         counts: Any = {"frequencies": frequencies, "lengths": lengths}
-        made = type(self)(items, followed, index, b=self.b, learned=self.learned, half_life=self.half_life, **counts)
+        same: Any = {"b": self.b, "learned": self.learned, "half_life": self.half_life, "fields": self.fields}
+        made = type(self)(items, followed, index, **same, **counts)
         return self._kept(made)
 
     def _with(self, **changes: Any) -> Self:
         same = {"items": self.items, "encoder": self.encoder, "index": self.index, "b": self.b}
         same |= {"frequencies": self.frequencies, "lengths": self.lengths, "learned": self.learned}
-        same |= {"half_life": self.half_life}
+        same |= {"half_life": self.half_life, "fields": self.fields}
         return self._kept(type(self)(**{**same, **changes}), **{name: changes[name] for name in changes if name == "b"})
 
     def _explain(self, queries: Queries, item: int, filter: Filter | None) -> Explanation:
@@ -291,7 +331,8 @@ class TokenRetriever(IndexRetriever):
         return Explanation(weight * float(self.index.norms[item]), f"{name}: {facts}"), own
 
     def _write(self, writer: ArtifactWriter) -> None:
-        writer.parameters(b=float(self.b), learned=self.learned, half_life=self.half_life)
+        fields = {"fields": self.fields} if self.fields else {}
+        writer.parameters(b=float(self.b), learned=self.learned, half_life=self.half_life, **fields)
         writer.catalog("items", self.items)
         writer.child("table", self.encoder)
         writer.child("index", self.index)
@@ -303,8 +344,8 @@ class TokenRetriever(IndexRetriever):
         parts = reader.catalog("items"), _table(reader), reader.child("index", TokenIndex)
         counts = reader.array("frequencies", np.int64), reader.array("lengths", np.int32)
         options = {"b": reader.parameter("b", float), "learned": reader.parameter("learned", bool)}
-        aged = read_half_life(reader)
-        return cls(*parts, frequencies=counts[0], lengths=counts[1], half_life=aged, **options)
+        aged, fields = read_half_life(reader), reader.optional("fields", dict, None)
+        return cls(*parts, frequencies=counts[0], lengths=counts[1], half_life=aged, fields=fields, **options)
 
 
 def _table(reader: ArtifactReader) -> TokenTable | SidrEncoder:
@@ -331,6 +372,7 @@ def tokens(
     batch: int = 128,
     half_life: float | str | None = None,
     seed: int = 0,
+    fields: Mapping[str, float] | str | None = None,
 ) -> TokenRetriever:
     """Build a retriever over binary token lists; from clicks it learns what the tokens of a query weigh.
 
@@ -355,6 +397,9 @@ def tokens(
         How to learn; see `vizsla.learning.train_tokens`.
     seed : int
         Seed of the clicks that `b` is selected on, and of those that are held out.
+    fields : weights by name, optional
+        Fields whose tokens count apart, such as {"title": 3, "description": 1}: a token counts the least of these
+        weights, and for each heavier field that holds it what that one weighs more.
 
     Examples
     --------
@@ -371,7 +416,8 @@ def tokens(
 
     if clicks is None and isinstance(items, Dataset) and items.clicks.nnz:
         clicks = items
-    made = TokenRetriever.build(items, ids=ids, analyzer=analyzer, b=DEFAULT_B if isinstance(b, str) else b)
+    start = DEFAULT_B if isinstance(b, str) else b
+    made = TokenRetriever.build(items, ids=ids, analyzer=analyzer, b=start, fields=fields)
     if isinstance(b, str):
         made = made.with_b(chosen_b(made, clicks, seed=seed))
     if clicks is None or epochs == 0:
