@@ -186,9 +186,10 @@ def distinct(numbers: Int32Array, count: int) -> Int32Array:
 
 def common(lists: list[Int32Array], count: int) -> Int32Array:
     """Return what is in all lists; every number below `count` where there is none. The shortest one is looked up."""
-    if not lists:
+    telling = [items for items in lists if len(items) < count]  # the others hold everything
+    if not telling:
         return np.arange(count, dtype=np.int32)
-    found, *others = sorted(lists, key=len)
+    found, *others = sorted(telling, key=len)
     for items in others:
         if not len(found):
             break
