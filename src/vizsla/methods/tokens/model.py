@@ -16,7 +16,7 @@ from vizsla.base.recipe import Recipe, builds, noted, refit, settle
 from vizsla.base.retriever import Retriever
 from vizsla.core.candidates import Candidates
 from vizsla.core.explanation import Explanation
-from vizsla.core.sparse import SparseRows
+from vizsla.core.sparse import SparseRows, row_numbers
 from vizsla.core.strings import Strings
 from vizsla.core.validation import as_array, validate_args
 from vizsla.data.filter import Filter
@@ -398,7 +398,7 @@ def fielded(words: BagOfWords, rows: SparseRows, weights: Mapping[str, float]) -
     (['fig', 'red', 'title:fig'], [0, 1, 2, 0], [2.0])
     """
     count, tokens, least = len(rows) // len(weights), words.dim, min(weights.values())
-    row_of = np.repeat(np.arange(len(rows)), np.diff(rows.offsets))
+    row_of = row_numbers(rows.offsets)
     items, fields = np.divmod(row_of, len(weights))
     terms, known = [words.terms], tokens
     held, sources, excesses = [np.stack([items, rows.columns])], [], []
