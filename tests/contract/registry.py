@@ -80,6 +80,8 @@ class RetrieverCase:
     """Its answers carry scores."""
     always: bool = False
     """It finds something for every query, because it scores items that share no word with it."""
+    hashed: bool = False
+    """It may find something for unknown words, because their hashes are those of known ones."""
     head: int = 40
     """At equal effort an answer is the head of one that is as long as this (law 1)."""
 
