@@ -103,7 +103,9 @@ class WordLists:
         if (forms < 0).any():
             return NONE
         found = self._common([self._union(form) for form in np.unique(forms)[:, None]])
-        return found if len(tokens) < 2 else _native.with_phrase(self._starts, self._stream, found, forms)
+        if len(tokens) < 2:
+            return found
+        return np.asarray(_native.with_phrase(self._starts, self._stream, found, forms), np.int32)
 
     def completions(self, prefix: str) -> list[str]:
         """Return the words that begin so and are in most texts."""

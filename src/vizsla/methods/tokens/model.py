@@ -401,7 +401,9 @@ def fielded(words: BagOfWords, rows: SparseRows, weights: Mapping[str, float]) -
     row_of = row_numbers(rows.offsets)
     items, fields = np.divmod(row_of, len(weights))
     terms, known = [words.terms], tokens
-    held, sources, excesses = [np.stack([items, rows.columns])], [], []
+    held = [np.stack([items, rows.columns])]
+    sources: list[Int64Array] = []
+    excesses: list[Float32Array] = []
     for at, (name, weight) in enumerate(weights.items()):
         if weight <= least:
             continue
