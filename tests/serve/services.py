@@ -49,13 +49,23 @@ def bearer(token: str) -> dict[str, str]:
 
 @contextmanager
 def listening(
-    target: Any, *, judged: Any = None, port: int = 0, log: io.StringIO | None = None, **settings: Any
+    target: Any,
+    *,
+    judged: Any = None,
+    port: int = 0,
+    log: io.StringIO | None = None,
+    as_workers: bool = False,
+    **settings: Any,
 ) -> Iterator[str]:
-    """Serve on a free port of the local machine, in a thread; yields the address."""
+    """Serve on a free port of the local machine, in a thread; yields the address.
+
+    With `as_workers` the socket is bound before, as that is which several workers share.
+    """
     lines = JsonLog(log if log is not None else io.StringIO())
     service = app(target, settings=ServiceSettings(**settings), log=lines, judged=judged)
-    server = uvicorn.Server(uvicorn.Config(service, host="127.0.0.1", port=port, **OPTIONS))
-    thread = threading.Thread(target=server.run, daemon=True)
+    config = uvicorn.Config(service, host="127.0.0.1", port=port, **OPTIONS)
+    server, shared = uvicorn.Server(config), [config.bind_socket()] if as_workers else None
+    thread = threading.Thread(target=server.run, args=(shared,), daemon=True)
     thread.start()
     while not server.started:
         assert thread.is_alive()

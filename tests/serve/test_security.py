@@ -161,6 +161,20 @@ def test_slow_clients_are_let_go(engine, monkeypatch):
         assert whole.startswith(b"HTTP/1.1 200")
 
 
+@pytest.mark.parametrize("as_workers", [False, True])
+def test_no_answer_waits_until_the_client_has_confirmed_its_head(engine, monkeypatch, as_workers):
+    delays, made = [], ImpatientProtocol.connection_made
+
+    def connection_made(self, transport):
+        made(self, transport)
+        delays.append(transport.get_extra_info("socket").getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
+
+    monkeypatch.setattr(ImpatientProtocol, "connection_made", connection_made)
+    with listening(engine, as_workers=as_workers) as address:
+        answer = spoken(address, b"GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n")
+    assert answer.startswith(b"HTTP/1.1 200") and delays and all(delays)
+
+
 def test_what_an_item_holds_cannot_leave_its_place(tmp_path):
     """Paths, SQL and markup are text, whatever route they come by."""
     nasty = ["'; DROP TABLE items; --", "../../../../etc/passwd", "<script>alert(1)</script>", "%s%n", "a\nb", "{}[]"]
