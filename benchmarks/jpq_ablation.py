@@ -1,4 +1,4 @@
-"""The steps of section 5.3 of the JPQ paper, ours after them, and a baseline that learns to restore vectors."""
+"""The steps of section 5.3 of the JPQ paper, by both losses, ours after them, and DPQ: codes that learn by a loss."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from vizsla.base.retriever import Retriever
 from vizsla.evaluation.compare import compare
 from vizsla.indexes.pq.pq_index import PqIndex
 from vizsla.learning.clicks import ClickLog
+from vizsla.learning.losses import contrastive
 from vizsla.learning.optimizers import AdamW, rate_factor
 from vizsla.methods.dense import Dense
 from vizsla.methods.jpq.settings import STAGES
@@ -25,9 +26,14 @@ SUPERVISED = 0.3
 
 def ablation_rows(label: str, one: Collection, coded: Dense, flat: Dense, splits: Sequence[str]) -> list[Row]:
     """Return every step's figures; the steps before ours have neither a teacher nor synthetic queries."""
+    how: dict[str, Any]
     systems: dict[str, Retriever] = {"opq": coded, "dpq-style": restored(coded, one, flat)}
+    systems["dpq"] = differentiable(coded, one)
+    for stage in STEPS:
+        how = {"loss": "lambdarank", "synthetic_queries": 0.0, "click_loss_weight": 1.0, "stop": 3}
+        systems[f"{STEPS[stage]}, LambdaRank"] = train_jpq(coded, one.data, stage=stage, **how)
     for stage in STAGES:
-        how: dict[str, Any] = {"synthetic_queries": 1.0 if stage == "distillation" else 0.0}
+        how = {"synthetic_queries": 1.0 if stage == "distillation" else 0.0}
         name = STEPS.get(stage, "+ distillation and synthetic queries")
         systems[name] = train_jpq(coded, one.data, teacher=flat, stage=stage, click_loss_weight=0.5, stop=3, **how)
     rows = []
@@ -56,6 +62,48 @@ def restored(coded: Dense, one: Collection, flat: Dense, *, epochs: int = 3, bat
         np.add.at(gradient, (parts, codes[items]), centroids[parts, codes[items]] - wanted[items])
         adam.step(gradient / batch, factor=rate_factor(step, steps, warm_up=0.1))
     return Dense(coded.items, coded.encoder, index.with_centroids(centroids))
+
+
+def differentiable(
+    coded: Dense, one: Collection, *, epochs: int = 10, batch: int = 256, rate: float = 2e-3, scale: float = 20.0
+) -> Dense:
+    """Train codes and centroids together by in-batch softmax on clicks, as DPQ does (differentiable, VQ form).
+
+    An item's code is that of the nearest centroids of a vector of its own, which learns as well: gradients go straight
+    through the choice, and centroid and vector are pulled to each other. The query side stays.
+    """
+    index: PqIndex = coded.index  # type: ignore[assignment]
+    book = index.codebook
+    log = ClickLog.of(one.data, coded.items, one.encoder.queries)
+    asked = book.rotated(np.asarray(log.vectors, np.float32))
+    own = book.rotated(one.vectors).reshape(len(index), book.subspaces, -1)
+    centroids, pick = index.centroids.copy(), np.random.default_rng(0)
+    movers = AdamW(centroids, rate=rate), AdamW(own, rate=rate)
+    steps = epochs * (len(log.items) // batch)
+    parts = np.arange(book.subspaces)
+    for step in range(steps):
+        clicks = pick.integers(0, len(log.items), batch)
+        queries, items = asked[log.rows[clicks]], log.items[clicks]
+        codes = _nearest(own[items], centroids)
+        decoded = centroids[parts, codes]
+        flat = decoded.reshape(batch, -1)
+        excluded = (items[None] == items[:, None]) & ~np.eye(batch, dtype=np.bool_)
+        by_score = contrastive(scale * queries @ flat.T, excluded).by_score
+        gradient = (scale * by_score.T @ queries).reshape(decoded.shape).astype(np.float32)
+        apart = (decoded - own[items]) / batch
+        by_centroid, by_vector = np.zeros_like(centroids), np.zeros_like(own)
+        np.add.at(by_centroid, (parts, codes), gradient + apart)
+        np.add.at(by_vector, items, gradient - apart)
+        for mover, each in zip(movers, (by_centroid, by_vector), strict=True):
+            mover.step(each, factor=rate_factor(step, steps, warm_up=0.1))
+    codes = np.concatenate([_nearest(own[at : at + 1024], centroids) for at in range(0, len(own), 1024)])
+    return Dense(coded.items, coded.encoder, index.with_codes(codes.astype(np.uint8)).with_centroids(centroids))
+
+
+def _nearest(vectors: np.ndarray, centroids: np.ndarray) -> np.ndarray:
+    """Return each vector's nearest centroid, part by part."""
+    products = np.einsum("nmw,mkw->nmk", vectors, centroids, optimize=True)
+    return np.asarray((np.square(centroids).sum(axis=2)[None] - 2 * products).argmin(axis=2))
 
 
 def _moved(one: Collection, flat: Dense) -> np.ndarray:
