@@ -31,7 +31,7 @@ FAR: dict[str, Any] = {"rate": 4e-4, "head_rate": 1.6e-3, "bias_rate": 1.6e-2}
 STILL: dict[str, Any] = {"rate": 0.0, "head_rate": 0.0, "bias_rate": 0.0, "max_steps": 1}
 """One step that moves nothing."""
 PLAIN: dict[str, Any] = {"center_bias": False}
-"""A head that begins without center_bias biases, as in the paper."""
+"""A head that begins without centered biases, as in the paper."""
 ABLATIONS: dict[str, dict[str, Any]] = {
     "before training": {**STILL, "semi_parametric": False, "retrieved": 0},
     "sidr": {},
@@ -40,6 +40,8 @@ ABLATIONS: dict[str, dict[str, Any]] = {
     "w/o retrieved neg": {"static_negatives": True},
     "retrieved neg (m=1)": {"retrieved": 1},
     "retrieved neg (m=100)": {"retrieved": 100},
+    "w/o expand at item, training": {"expand_items": False},
+    "the paper's preset": {"paper": True, "whole_head": True, "vectors": 32, "negatives": 1, **PLAIN},
     "masked words first": {"masked_steps": 60},
     "minilm as teacher": {},
     "item tokens": {"item_tokens": True},

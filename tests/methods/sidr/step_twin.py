@@ -102,7 +102,8 @@ class StepTwin:
         said, whole = [], []
         for item in passages:
             values = self.values(case["items"][item])
-            said.append(tokens * (self.kept(values, held) if settings.whole_head else 1) * values)
+            own = 1 if settings.expand_items else bags[item]
+            said.append(own * tokens * (self.kept(values, held) if settings.whole_head else 1) * values)
             begun = bags[item] * norms[item] if settings.item_tokens else 0
             whole.append(begun + self.item_scale * self.item_factor * said[-1])
         right = np.array([[item in case["right"][query] for item in passages] for query, _ in some])

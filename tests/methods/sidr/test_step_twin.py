@@ -103,6 +103,7 @@ def same_weights(training, twin):
         ({"item_tokens": False}, None, False),
         ({"semi_parametric": False}, None, False),
         ({"retrieved": 0}, None, False),
+        ({"expand_items": False, "item_tokens": False, "whole_head": True}, None, False),
         ({}, [["tree", "market"], [], ["old town"], ["plum"]], False),
         ({}, None, True),
     ],

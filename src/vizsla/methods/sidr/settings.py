@@ -41,6 +41,9 @@ class SidrSettings:
     item_tokens : bool
         Whether an item's vector is its token vector, as weighted by beta search, plus the transformer's output; without
         it the vector is the transformer's output alone, as in the paper.
+    expand_items : bool
+        Whether an item's vector may have tokens that its text lacks, in training and after it; without it
+        `item_tokens` must be off, too.
     tokens : int
         Tokens kept per vector (the paper's k).
     retrieved : int
@@ -98,6 +101,7 @@ class SidrSettings:
     vectors: int = 16
     negatives: int = 1
     item_tokens: bool = True
+    expand_items: bool = True
     tokens: int = 768
     retrieved: int = 20
     static_negatives: bool = False
@@ -132,6 +136,8 @@ class SidrSettings:
 
     def __post_init__(self) -> None:
         check_numbers(self, SETTING_RANGES)
+        if not self.expand_items and self.item_tokens:
+            raise InputError("`expand_items=False` must go with `item_tokens=False`. Got True.")
         if self.paper and (self.item_tokens or not self.whole_head or self.vectors < self.batch):
             raise InputError(
                 "`paper` must go with `item_tokens=False`, `whole_head=True` and `vectors` of at least `batch`. Got "

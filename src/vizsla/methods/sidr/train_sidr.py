@@ -293,7 +293,7 @@ def _items(
     """Return what the items' vectors are made of: their tokens as they are weighed, and how much the model adds."""
     scale = float(model.item_scale.detach())
     if not settings.item_tokens:
-        return {"item_scale": scale}
+        return {"item_scale": scale, "item_form": "full" if settings.expand_items else "lexical"}
     if chosen is not None:
         scale = float(chosen.chosen["item_scale"])
     return {"item_scale": scale, "b": base.b, "mean_length": float(base.lengths.mean())}

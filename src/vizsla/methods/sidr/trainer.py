@@ -166,6 +166,8 @@ class SidrTraining(Training):
         if self.settings.whole_head and self.settings.tokens < len(tokens):
             order = np.argpartition(-outputs.detach().numpy(), self.settings.tokens, axis=1)
             np.put_along_axis(kept, order[:, self.settings.tokens :], 0, axis=1)
+        if not self.settings.expand_items:
+            kept *= columns(self.training_data.item_tokens[passages], tokens).toarray() > 0
         return outputs, kept
 
     def _vectors(self, asked: SidrQueries, tokens: Int64Array) -> tuple[Any, Float32Array, Float32Array]:
