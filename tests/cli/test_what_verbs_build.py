@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+from argparse import ArgumentParser
 
 import pytest
 
 import vizsla
 from vizsla import Completer, Dataset, bm25, load, tfidf, tokens, typo_tolerant
 from vizsla.cli import main
+from vizsla.cli.options import add_data, read_clicks
+from vizsla.cli.signatures import _literals
+from vizsla.cli.sweep import _efforts
 from vizsla.compose import parse
 from vizsla.evaluation.sweep import sweep
 from vizsla.evaluation.sweep import variants as settings_of
@@ -171,3 +175,65 @@ def test_a_sweep_measures_every_value_of_an_argument(folder, tmp_path, capsys):
     assert all(each["cost"]["queries"] == 7 for each in told["values"])
     for wrong in (["--argument", "b"], ["--values", "1"], ["--efforts", "1"], ["--bits", "8"]):
         assert main([*sweeping, *wrong]) == 2
+
+
+def test_judgments_alone_are_read_as_the_options_say(tmp_path, capsys):
+    (tmp_path / "mine.run").write_text("q1 Q0 a 1 2.0 x\nqé Q0 b 1 2.0 x\n", encoding="latin-1")
+    (tmp_path / "qrels").write_text("q1 0 a 1\nbroken\nqé 0 b 1\n", encoding="latin-1")
+    argv = ["eval", str(tmp_path / "mine.run"), "--qrels", str(tmp_path / "qrels"), "--measures", "RR@10"]
+    assert main([*argv, "--encoding", "latin-1"]) == 2 and "line 2" in capsys.readouterr().err
+    told = [*argv, "--encoding", "latin-1", "--on-error", "skip", "--json", str(tmp_path / "out.json")]
+    assert main([*told, "--rejected", str(tmp_path / "rejected")]) == 0
+    (found,) = json.loads((tmp_path / "out.json").read_text()).values()
+    assert found["measures"] == {"RR@10": 1.0} and found["cost"]["queries"] == 2
+    assert (tmp_path / "rejected").read_bytes() == b"broken\n"
+
+
+def test_clicks_are_read_from_a_log_or_from_a_folder(folder, tmp_path):
+    (tmp_path / "log.tsv").write_text("figs\ti01\t2\noil\ti02\t1\n")
+    log = ["--clicks", str(tmp_path / "log.tsv")]
+    assert main(["convert", "dataset", str(folder / "items.jsonl"), str(tmp_path / "beir"), *log]) == 0
+    parser = ArgumentParser()
+    add_data(parser, needed=False)
+    found = {name: read_clicks(parser.parse_args(["--clicks", str(tmp_path / name)])) for name in ("beir", "log.tsv")}
+    clicked = found["beir"].clicks.tocoo()
+    texts = found["beir"].query_texts()[1]
+    pairs = {
+        (texts[row], found["beir"].item_ids[column]): weight
+        for row, column, weight in zip(clicked.row.tolist(), clicked.col.tolist(), clicked.data.tolist(), strict=True)
+    }
+    assert pairs == {("figs", "i01"): 2, ("oil", "i02"): 1}
+    assert len(list(found["log.tsv"])) == 2
+
+
+@pytest.mark.parametrize(("effort", "tried"), [(10, [1, 2, 5, 10, 20, 40]), (3, [1, 2, 3, 6, 12]), (1, [1, 2, 4])])
+def test_a_sweep_tries_a_tenth_to_four_times_the_effort(effort, tried):
+    class Effortful:
+        """A retriever that knows its effort alone."""
+
+        def __init__(self, effort):
+            self.effort = effort
+
+        with_effort = classmethod(lambda kind, effort: kind(effort))
+
+    found = list(_efforts(Effortful(effort), None))
+    assert [number for number, _ in found] == tried and [each.effort for _, each in found] == tried
+    assert [number for number, _ in _efforts(Effortful(effort), "7, 3")] == [7, 3]
+    with pytest.raises(vizsla.errors.InputError, match="effort to vary"):
+        _efforts(Effortful(None), None)
+
+
+@pytest.mark.parametrize(
+    ("text", "kinds", "wanted"),
+    [
+        ('{"a", "b"}', ["str"], ("a", "b")),
+        ("Literal['x', 'y']", ["str"], ("x", "y")),
+        ("{1, -2}", ["int"], (1, -2)),
+        ('float or "auto"', ["float"], ("auto",)),
+        ('"auto" or int or "auto"', ["int"], ("auto",)),
+        ('str, such as "a"', ["str"], ()),
+        ("float", ["float"], ()),
+    ],
+)
+def test_words_that_an_option_may_be_are_those_of_its_type(text, kinds, wanted):
+    assert _literals(text, kinds) == wanted
