@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import random
 
+import numpy as np
 import pytest
 
 import vizsla
 from tests.io.conftest import Put
 from vizsla import _native
 from vizsla.cli import main
+from vizsla.core.catalog import Item
 from vizsla.core.validation import DatasetWarning
 from vizsla.errors import InputError
+from vizsla.io.duplicates import DeduplicatedSource, text_digest
+from vizsla.io.records import ListSource
 
 CHANCE = random.Random(3)
 VOCABULARY = [f"w{number}" for number in range(3000)]
@@ -110,3 +114,25 @@ def test_an_engine_groups_exact_duplicates(folder, tmp_path):
         assert values["a.md#fig"] == values["b.txt"] and len({*values.values()}) == 3
         with pytest.raises(InputError, match="`dedupe` must be 'exact' in an engine"):
             engine.sync(folder, dedupe="near")
+
+
+@pytest.mark.parametrize("how", ["exact", "near"])
+@pytest.mark.parametrize("count", [255, 256, 257, 600])
+def test_duplicates_are_found_across_batches_and_at_every_reading(how, count):
+    """Item n has the text of item n % 97; every third has it as its title alone, with other spaces."""
+    rng = np.random.default_rng(0)
+    texts = [" ".join(f"w{number}" for number in rng.integers(0, 10**6, 30)) for _ in range(97)]
+    items = []
+    for number in range(count):
+        text = texts[number % 97].replace(" ", "  " if number % 2 else "\n")
+        items.append(Item(f"i{number}", "", text) if number % 3 == 0 else Item(f"i{number}", text, f"title {number}"))
+    source = DeduplicatedSource(ListSource(items), how)
+    found = [item.metadata["same_as"] for item in source]
+    assert found == [found[number % 97] for number in range(count)] and len(set(found)) == min(count, 97)
+    assert found[:97] == [text_digest(item) for item in items[:97]]
+    assert (source.groups, source.repeats) == (min(count, 97), max(count - 97, 0))
+    again = list(source)
+    assert [item.metadata["same_as"] for item in again] == found and [item.id for item in again] == [
+        i.id for i in items
+    ]
+    assert source.pick(count - 1).metadata["same_as"] == found[-1]
