@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple, Self
@@ -15,6 +15,7 @@ import numpy as np
 from vizsla._internal.lazy import cached_property
 from vizsla.base.queries import Queries
 from vizsla.base.retriever import Retriever
+from vizsla.base.scorer import Scorer
 from vizsla.compose.composition import Composition, bracketed
 from vizsla.compose.signal import check_signal, describe_signal, signal_values
 from vizsla.core.candidates import Candidates, PairScores, Stats
@@ -370,7 +371,12 @@ class Adjusted(Composition):
         ids = dict.fromkeys(id for rule in rules for id in rule.pin if id not in banned and id in self.items)
         numbers = [self.items.number(id) for id in ids]
         allowed = [number for number in numbers if filter is None or filter.mask[number]]
-        return {number: PINNED - place for place, number in enumerate(allowed)}
+        return {number: self._pinned - place for place, number in enumerate(allowed)}
+
+    @cached_property
+    def _pinned(self) -> float:
+        """The score of the first pinned item: above those that an adjusted part pins."""
+        return PINNED + max((each._pinned for each in _adjusted_in(self.parts[0])), default=0.0)
 
     def _search(self, queries: Queries, k: int, filter: Filter | None, threads: int) -> Candidates:
         rows = [self._found(query, k, filter, threads) for query in self._alone(queries)]
@@ -467,7 +473,7 @@ class Adjusted(Composition):
 
     def _score(self, queries: Queries, candidates: Candidates, filter: Filter | None, threads: int) -> PairScores:
         rows = [
-            self._scores(query, candidates.row(row)[0], filter, threads)
+            self._scores(query, candidates.row(row)[0], self._allowed(self._rules(query.texts[0]), filter), threads)
             for row, query in enumerate(self._alone(queries))
         ]
         scores = np.concatenate([np.zeros(0, np.float32), *rows])
@@ -475,10 +481,11 @@ class Adjusted(Composition):
 
     def _explain(self, queries: Queries, item: int, filter: Filter | None) -> Explanation:
         one, rules = np.array([item], np.int32), self._rules(queries.texts[0])
+        filter = self._allowed(rules, filter)  # what is banned moves no other item in the base
         score = float(self._scores(queries, one, filter, 1)[0])
         if item in (pins := self._pins(rules, filter)):
             by = next(rule.name for rule in rules if self.items[item] in rule.pin)
-            place = int(PINNED - pins[item]) + 1
+            place = int(self._pinned - pins[item]) + 1
             return Explanation(score, f"adjusted: pinned at place {place} by {by!r}")
         parts = []
         for text, weight, scores in self._base_terms(queries, one, filter, 1):
@@ -504,6 +511,14 @@ class Adjusted(Composition):
     @classmethod
     def _rebuild(cls, parts: list[Any], options: dict[str, Any]) -> Self:
         return cls(parts[0], _read(options["adjustments"]), depth=options["depth"])
+
+
+def _adjusted_in(scorer: Scorer) -> Iterator[Adjusted]:
+    """Yield what is adjusted in a retriever, itself or its parts."""
+    if isinstance(scorer, Adjusted):
+        yield scorer
+    for part in scorer.children():
+        yield from _adjusted_in(part)
 
 
 def adjust(
