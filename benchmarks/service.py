@@ -53,6 +53,7 @@ def main() -> None:
         parser.add_argument("--soak", type=float, default=0, help="seconds of the soak; 0 for none")
         parser.add_argument("--items", type=int, default=0, help="items of the BM25 engine (default: 100,000)")
         parser.add_argument("--folder", type=Path, help="where the indexes are built, and found the next time")
+        parser.add_argument("--member", default="", help="the one member whose throughput is measured")
         parser.add_argument("--only", default="", help="throughput, overload, soak, or build; all unless given")
 
     given = arguments("service", own=own)
@@ -65,6 +66,7 @@ def main() -> None:
         base.mkdir(exist_ok=True, parents=True)
         if given.only in ("", "throughput", "build"):
             found = built(base, items=given.items or (5_000 if given.quick else 100_000))
+            found = {name: path for name, path in found.items() if given.member in ("", name)}
         if given.only in ("", "throughput"):
             rows += [row for workers in (1, 2) for row in throughput(found, base, workers, seconds)]
         if given.only in ("", "overload"):
@@ -99,6 +101,7 @@ def throughput(found: dict[str, Path], base: Path, workers: int, seconds: float)
     for name, path in found.items():
         bodies = base / ("bm25.jsonl" if name == "BM25" else "tldr.jsonl")
         with serving(path, workers=workers, constant=bodies) as port:
+            loaded(port, "/v1/search", bodies, 8, max(1, seconds / 2))  # reads what a service reads once
             for concurrency in (1, 8, 64):
                 constant = loaded(port, "/constant", bodies, concurrency, seconds)
                 ours = loaded(port, "/v1/search", bodies, concurrency, seconds)

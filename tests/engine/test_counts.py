@@ -84,8 +84,11 @@ def test_a_count_is_up_to_a_whole_number(engine, wrong):
 
 
 def test_texts_and_metadata_of_a_page_are_those_of_its_items(engine):
-    engine.update_metadata({"1-1": {"price": 99}})
+    before = engine.page("fig tree sweet", 40, using="lucene", offset=3).to_dict()["hits"]
+    before[0]["metadata"]["price"] = -1  # the caller's own
+    engine.update_metadata({before[1]["id"]: {"price": 99}})
     page = engine.page("fig tree sweet", 40, using="lucene", offset=3)
+    assert page[1].value("price") == 99
     assert len(page) == 40
     for hit, shown in zip(page.hits, page.to_dict()["hits"], strict=True):
         item = engine.get(hit.id)

@@ -38,7 +38,7 @@ from vizsla.engine.definitions import (
     member_class,
     stored_members,
 )
-from vizsla.engine.live_items import LiveCatalog, LiveMetadata, StoredRows, joined_text
+from vizsla.engine.live_items import LiveCatalog, LiveMetadata, ShownRows, StoredRows, joined_text
 from vizsla.engine.live_metadata import (
     Fields,
     MemoryBlock,
@@ -66,9 +66,6 @@ SOME_IDS = 2000
 """Ids that maintenance takes at a time: no search waits longer for it."""
 MAX_CACHED_FILTERS = 64
 """Prepared conditions that a generation keeps."""
-ROWS = "SELECT n, title, text, (SELECT fields FROM metadata WHERE metadata.n = items.n) FROM items WHERE n IN (%s)"
-ROWS_AT_A_TIME = 100
-"""Rows that one statement reads: SQLite keeps those of each length prepared."""
 ALL_ROWS = (
     "SELECT id, title, text, fields FROM items LEFT JOIN metadata ON metadata.n = items.n"
     " WHERE items.n NOT IN (SELECT n FROM deletions)"
@@ -585,15 +582,10 @@ class Follower:
         views = {name: member.view(None if holed is None else slots.flags) for name, member in self.members.items()}
         stored, memory = self._stored.numbers, self._numbers.values
 
-        def fetch(items: Sequence[int]) -> list[tuple[dict[str, Any], str]]:
-            places = slots.of_items(np.asarray(items, np.int64)).tolist()
-            return self._fetched(
-                [int(stored[slot] if slot < len(stored) else memory[slot - len(stored)]) for slot in places]
-            )
-
+        shown = ShownRows(self.catalog.rows, slots, stored, memory)
         blocks = None if self._blocks is None else tuple(self._blocks)
         words = partial(_words_of, self._words, stored, memory, slots)
-        details = LiveMetadata(self._fields, blocks, holed, len(slots), fetch, words)
+        details = LiveMetadata(self._fields, blocks, holed, len(slots), shown, words)
         items = LiveCatalog(self._stored.ids, self._ids, holed, len(slots), details)
         members = dict(self._definitions), self._default
         served = partial(self._served, dict(self._statics), self._last_item)
@@ -631,17 +623,6 @@ class Follower:
         with self.lock, self.catalog.reading() as connection:
             rows = connection.execute(sql, (number,)).fetchall()
         return {id: joined_text(title, text) for id, title, text in rows if items.find(id) >= 0}
-
-    def _fetched(self, numbers: list[int]) -> list[tuple[dict[str, Any], str]]:
-        """Return the metadata and the texts of rows; nothing of one that was erased."""
-        rows: dict[int, tuple[dict[str, Any], str]] = {}
-        for first in range(0, len(numbers), ROWS_AT_A_TIME):
-            asked = numbers[first : first + ROWS_AT_A_TIME]
-            sql = ROWS % ", ".join("?" * len(asked))
-            for number, title, text, known in self.catalog.rows(sql, asked):
-                fields = {} if known is None else json.loads(known)
-                rows[number] = ({TITLE_FIELD: title, **fields} if title else fields), joined_text(title, text)
-        return [rows.get(number, ({}, "")) for number in numbers]
 
     def _texts_of(self, field: str, numbers: Int64Array) -> list[str]:
         """Read the titles, or the whole texts, of rows."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -35,6 +36,53 @@ Fetch = Callable[[Sequence[int]], list[tuple[dict[str, Any], str]]]
 def joined_text(title: str, text: str) -> str:
     """Return what members index: title and text joined by one space, or the one that is not empty."""
     return f"{title} {text}" if title and text else title or text
+
+
+ROWS = "SELECT n, title, text, (SELECT fields FROM metadata WHERE metadata.n = items.n) FROM items WHERE n IN (%s)"
+ROWS_AT_A_TIME = 100
+"""Rows that one statement reads: SQLite keeps those of each length prepared."""
+MAX_KEPT_ROWS, MAX_KEPT_CHARS = 8192, 1000
+"""How many rows that were shown are kept, and up to which length: what is found once is found again."""
+
+
+class ShownRows:
+    """Reads the metadata and the texts of items, as one generation has them; the short ones are kept as stored.
+
+    Parameters
+    ----------
+    read : function of a statement and its values
+        Returns rows of the catalog.
+    slots : SlotMap
+        Which slots have an item.
+    stored, memory : int64 array
+        The row numbers of the slots of segments, and of those after them.
+    """
+
+    def __init__(
+        self, read: Callable[[str, Sequence[Any]], list[Any]], slots: SlotMap, stored: Int64Array, memory: Int64Array
+    ):
+        self._read, self._slots, self._stored, self._memory = read, slots, stored, memory
+        self._kept: dict[int, tuple[str, str, str | None]] = {}
+
+    def __call__(self, items: Sequence[int]) -> list[tuple[dict[str, Any], str]]:
+        """Return the metadata, with the title, and the text of each item; nothing of one that was erased."""
+        stored, memory, kept = self._stored, self._memory, self._kept
+        places = self._slots.of_items(np.asarray(items, np.int64)).tolist()
+        numbers = [int(stored[slot] if slot < len(stored) else memory[slot - len(stored)]) for slot in places]
+        rows = {number: kept.get(number) for number in numbers}
+        missing = [number for number, row in rows.items() if row is None]
+        for first in range(0, len(missing), ROWS_AT_A_TIME):
+            asked = missing[first : first + ROWS_AT_A_TIME]
+            for number, title, text, known in self._read(ROWS % ", ".join("?" * len(asked)), asked):
+                row = rows[number] = title, text, known
+                if len(title) + len(text) + len(known or "") <= MAX_KEPT_CHARS and len(kept) < MAX_KEPT_ROWS:
+                    kept[number] = row
+        return [_parsed(*(rows[number] or ("", "", None))) for number in numbers]
+
+
+def _parsed(title: str, text: str, known: str | None) -> tuple[dict[str, Any], str]:
+    fields = {} if known is None else json.loads(known)
+    return {TITLE_FIELD: title, **fields} if title else fields, joined_text(title, text)
 
 
 class LiveMetadata(ItemMetadata):
