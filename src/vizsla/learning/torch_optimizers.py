@@ -1,4 +1,4 @@
-"""TorchAdamW: AdamW over groups of a model's weights, given the gradients of its outputs (extra `neural`)."""
+"""TorchAdamW: AdamW over groups of a model's weights, given the gradients of its outputs, and trainings by it."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 
 from vizsla._internal.lazy import import_extra
 from vizsla.errors import InputError
+from vizsla.learning.loop import Training, TrainingState
 from vizsla.typing import Float32Array
 
 MAX_GRADIENT_NORM = 1.0
@@ -23,7 +24,7 @@ class TorchAdamW:
     groups : list of (name, weights)
         The trained parameters.
     rates : mapping of str to float
-        How fast each group does.
+        The learning rate of each group.
     decay : float
         Weight decay.
     """
@@ -84,3 +85,38 @@ class TorchAdamW:
 
 def _flat(tensor: Any) -> Float32Array:
     return np.ascontiguousarray(tensor.detach().cpu().numpy(), np.float32).reshape(-1)
+
+
+class TorchTraining(Training):
+    """A training whose parameters and moments are those of one TorchAdamW.
+
+    Parameters
+    ----------
+    settings : object
+        With `seed`, `epochs`, `batch` and perhaps `max_steps`.
+    examples : int
+        How many examples an epoch goes through.
+    optimizer : TorchAdamW
+        The optimizer of all trained weights.
+    """
+
+    def __init__(self, settings: Any, examples: int, optimizer: TorchAdamW):
+        super().__init__(settings, examples)
+        self.optimizer = optimizer
+
+    def state(self) -> dict[str, Float32Array]:
+        """Return weights and moments."""
+        return self.optimizer.state()
+
+    def resume(self, state: TrainingState) -> None:
+        """Take weights and moments of a checkpoint."""
+        self.optimizer.resume(state.arrays)
+        self.steps_done = state.steps
+
+    def weights(self) -> dict[str, Float32Array]:
+        """Return the trained weights."""
+        return self.optimizer.weights()
+
+    def set_weights(self, weights: Mapping[str, Float32Array]) -> None:
+        """Give the model these weights."""
+        self.optimizer.resume(weights)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -30,12 +29,13 @@ from vizsla.errors import InputError, check_choice
 from vizsla.indexes.flat import FlatIndex
 from vizsla.learning.clicks import ClickLog
 from vizsla.learning.distillation import TEACHER_LOSSES
-from vizsla.learning.loop import Training, TrainingLoop, TrainingState, Watch
+from vizsla.learning.loop import TrainingLoop, TrainingState, Watch
 from vizsla.learning.losses import contrastive
 from vizsla.learning.optimizers import rate_factor
 from vizsla.learning.pairs import MEASURE, ContrastiveBatch, HeldOutPool, PairTrainingData, training_data_of
 from vizsla.learning.selection import ChoiceWarning
 from vizsla.learning.splits import log_splits, too_few
+from vizsla.learning.torch_optimizers import TorchTraining
 from vizsla.learning.torch_towers import TorchTowers
 from vizsla.methods.bm25 import bm25
 from vizsla.scorers.pair_models import checksum_of
@@ -143,7 +143,7 @@ class BiEncoderSettings:
         return asdict(self)
 
 
-class BiEncoderTraining(Training):
+class BiEncoderTraining(TorchTraining):
     """A bi-encoder on its way: order, negatives and dropout depend on seed and step alone.
 
     Parameters
@@ -157,7 +157,7 @@ class BiEncoderTraining(Training):
     """
 
     def __init__(self, towers: TorchTowers, training_data: PairTrainingData, settings: BiEncoderSettings):
-        super().__init__(settings, len(training_data))
+        super().__init__(settings, len(training_data), towers.optimizer)
         self.towers, self.training_data = towers, training_data
         told = (training_data.queries, training_data.relevant.items.tolist(), towers.encoder.fingerprint, towers.towers)
         self.key = f"{json.dumps(settings.to_dict(), sort_keys=True)} {checksum_of(told):016x}"
@@ -229,7 +229,7 @@ class BiEncoderTraining(Training):
 
     def state(self) -> dict[str, Float32Array]:
         """Return weights, moments, and what the last refresh found."""
-        arrays = self.towers.optimizer.state()
+        arrays = super().state()
         if self.settings.mining == "mined":
             arrays["confused"] = self.training_data.confused.astype(np.float32).reshape(-1)
         if self.settings.mining == "live" and self._rows is not None:
@@ -244,16 +244,8 @@ class BiEncoderTraining(Training):
             self.training_data = replace(self.training_data, confused=found.astype(np.int32))
         if "rows" in arrays:
             self._rows = np.array(arrays.pop("rows"), np.float32).reshape(len(self.training_data.texts), -1)
-        self.towers.optimizer.resume(arrays)
+        self.optimizer.resume(arrays)
         self.steps_done = state.steps
-
-    def weights(self) -> dict[str, Float32Array]:
-        """Return the weights that learn."""
-        return self.towers.optimizer.weights()
-
-    def set_weights(self, weights: Mapping[str, Float32Array]) -> None:
-        """Give the model these weights."""
-        self.towers.optimizer.resume(weights)
 
 
 def _confused(queries: Float32Array, rows: Float32Array, clicked: Int32Array, depth: int) -> Int32Array:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -28,14 +27,14 @@ from vizsla.core.validation import (
 from vizsla.errors import InputError, check_choice
 from vizsla.learning.clicks import ClickLog
 from vizsla.learning.distillation import TEACHER_LOSSES
-from vizsla.learning.loop import Training, TrainingLoop, TrainingState, Watch
+from vizsla.learning.loop import TrainingLoop, Watch
 from vizsla.learning.losses import LOSSES
 from vizsla.learning.measures import ndcgs
 from vizsla.learning.optimizers import rate_factor
 from vizsla.learning.pairs import PairTrainingData, training_data_of
 from vizsla.learning.selection import ChoiceWarning
 from vizsla.learning.splits import log_splits, too_few
-from vizsla.learning.torch_optimizers import TorchAdamW
+from vizsla.learning.torch_optimizers import TorchAdamW, TorchTraining
 from vizsla.methods.bm25 import bm25
 from vizsla.scorers.pair_models import TorchPairModel, checksum_of
 from vizsla.typing import Float32Array, Float64Array, Int64Array
@@ -215,7 +214,7 @@ class PairLearner:
         return self._torch.autocast(device, dtype=self._torch.bfloat16) if self.bfloat16 else nullcontext()
 
 
-class CrossEncoderTraining(Training):
+class CrossEncoderTraining(TorchTraining):
     """A cross-encoder on its way: order, negatives and dropout depend on seed and step alone.
 
     Parameters
@@ -229,7 +228,7 @@ class CrossEncoderTraining(Training):
     """
 
     def __init__(self, learner: PairLearner, training_data: PairTrainingData, settings: CrossEncoderSettings):
-        super().__init__(settings, len(training_data))
+        super().__init__(settings, len(training_data), learner.optimizer)
         self.learner, self.training_data = learner, training_data
         told = (training_data.queries, training_data.relevant.items.tolist(), learner.model.fingerprint)
         self.key = f"{json.dumps(settings.to_dict(), sort_keys=True)} {checksum_of(told):016x}"
@@ -260,23 +259,6 @@ class CrossEncoderTraining(Training):
             taught, gradient = TEACHER_LOSSES[self.settings.teacher_loss](scores, wanted, listed)
             loss, by_score = loss + (1 - share) * taught, by_score + (1 - share) * gradient
         return loss, by_score.astype(np.float32)
-
-    def state(self) -> dict[str, Float32Array]:
-        """Return weights and moments."""
-        return self.learner.optimizer.state()
-
-    def resume(self, state: TrainingState) -> None:
-        """Take weights and moments of a checkpoint."""
-        self.learner.optimizer.resume(state.arrays)
-        self.steps_done = state.steps
-
-    def weights(self) -> dict[str, Float32Array]:
-        """Return the model's weights."""
-        return self.learner.optimizer.weights()
-
-    def set_weights(self, weights: Mapping[str, Float32Array]) -> None:
-        """Give the model these weights."""
-        self.learner.optimizer.resume(weights)
 
 
 @validate_args

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,10 +11,10 @@ from numpy.typing import NDArray
 from vizsla.core.sparse import SparseRows
 from vizsla.encoders.sidr import columns, sparsified, summed
 from vizsla.learning.distillation import Teacher, distillation
-from vizsla.learning.loop import Training, TrainingLoop, TrainingState, Watch
+from vizsla.learning.loop import TrainingLoop, Watch
 from vizsla.learning.losses import TokenSide, VectorSide, beta, parametric
 from vizsla.learning.optimizers import rate_factor
-from vizsla.learning.torch_optimizers import TorchAdamW
+from vizsla.learning.torch_optimizers import TorchAdamW, TorchTraining
 from vizsla.learning.torch_vocabulary import TokenBatch, VocabularyModel
 from vizsla.methods.sidr.settings import SidrSettings
 from vizsla.methods.sidr.training_data import HeldOutQueries, SidrTrainingData
@@ -30,7 +29,7 @@ class SidrQueries(NamedTuple):
     rows: SparseRows
 
 
-class SidrTraining(Training):
+class SidrTraining(TorchTraining):
     """A model on its way.
 
     Parameters
@@ -53,10 +52,9 @@ class SidrTraining(Training):
         *,
         teacher: Teacher | None = None,
     ):
-        super().__init__(settings, len(training_data.pairs[0]))
-        self.model, self.training_data, self.teacher = model, training_data, teacher
         rates = {"body": settings.rate, "head": settings.head_rate, "rest": settings.bias_rate}
-        self.optimizer = TorchAdamW(model.groups(), rates)
+        super().__init__(settings, len(training_data.pairs[0]), TorchAdamW(model.groups(), rates))
+        self.model, self.training_data, self.teacher = model, training_data, teacher
 
     def step(self, numbers: Int64Array) -> float:
         """Learn from these clicks; return their loss before the step."""
@@ -74,23 +72,6 @@ class SidrTraining(Training):
         self.optimizer.step([*moves, *others], factor=factor)
         self.steps_done += 1
         return loss + more
-
-    def state(self) -> dict[str, Float32Array]:
-        """Return weights and moments."""
-        return self.optimizer.state()
-
-    def resume(self, state: TrainingState) -> None:
-        """Take weights and moments of a checkpoint."""
-        self.optimizer.resume(state.arrays)
-        self.steps_done = state.steps
-
-    def weights(self) -> dict[str, Float32Array]:
-        """Return the model's weights."""
-        return self.optimizer.weights()
-
-    def set_weights(self, weights: Mapping[str, Float32Array]) -> None:
-        """Give the model these weights."""
-        self.optimizer.resume(weights)
 
     def asked(self, queries: Int64Array) -> SidrQueries:
         """Encode queries, and keep each one's strongest tokens."""
