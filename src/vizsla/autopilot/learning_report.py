@@ -229,7 +229,8 @@ def slices_of(
         gain = searches.interval(winner - baseline, rows)
         found.append({
             "slice": name, "searches": int(rows.sum()), "winner": searches.interval(winner, rows).mean,
-            "baseline": searches.interval(baseline, rows).mean, "gain": gain.mean, "low": gain.low, "high": gain.high,
+            "baseline": searches.interval(baseline, rows).mean, "gain": gain.mean, "low": max(gain.low, -1.0),
+            "high": min(gain.high, 1.0),
         })  # fmt: skip
     return found
 
