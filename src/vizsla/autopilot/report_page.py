@@ -25,7 +25,7 @@ section{background:var(--card);border:1px solid var(--line);border-radius:10px;p
 p{margin:6px 0}.soft{color:var(--soft)}.wide{overflow-x:auto}table{border-collapse:collapse;width:100%;font-size:14px}
 th,td{text-align:left;padding:5px 10px 5px 0;border-bottom:1px solid var(--line);vertical-align:top}
 th{color:var(--soft);font-weight:600}td.n,th.n{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}
-tr.chosen td{font-weight:600}
+td{white-space:pre-line}tr.chosen td{font-weight:600}
 .gain{color:var(--good)}.loss{color:var(--bad)}code,pre{font:13px/1.45 ui-monospace,monospace}
 pre{white-space:pre-wrap;overflow-wrap:anywhere;background:var(--page);border-radius:6px;padding:10px}
 .facts{display:flex;flex-wrap:wrap;gap:8px 28px}.facts b{display:block;font-size:22px}
@@ -156,9 +156,14 @@ def _table(header: Sequence[str], rows: Sequence[Sequence[str]], *, chosen: int 
 
 def _finalists(report: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [
-        {**one, "name": one["expression"], "chosen": one["expression"] == report["winner"]}
+        {**one, "name": _named(one["expression"], report["winner"]), "chosen": one["expression"] == report["winner"]}
         for one in report["finalists"]
     ]
+
+
+def _named(expression: str, winner: str) -> str:
+    """Return what a finalist is called in a chart: a sum that won is "learned", as in the table."""
+    return "learned" if expression == winner and " " in expression else expression
 
 
 def _compared(name: str, one: Mapping[str, Any]) -> dict[str, Any]:
@@ -220,7 +225,7 @@ def _regressions(regressions: Sequence[Mapping[str, Any]]) -> str:
         return "<p>On no search.</p>"
     header = ["query", "clicked", "the winner finds", "the baseline finds"]
     columns = ("wanted", "winner", "baseline")
-    rows = [[f"{one['query']} ({one['kind']})", *(" · ".join(one[key]) or "nothing" for key in columns)]
+    rows = [[f"{one['query']} ({one['kind']})", *("\n".join(one[key]) or "nothing" for key in columns)]
             for one in regressions]  # fmt: skip
     return _table(header, rows)
 
