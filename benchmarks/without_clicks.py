@@ -40,10 +40,10 @@ class Judged:
     def __init__(self, data: Dataset, most: int):
         rng, self.texts, self.wanted = np.random.default_rng(0), {}, {}
         for name, split in SPLITS.items():
-            matrix = data.qrels(split)
+            matrix, asked = data.qrels(split), data.query_texts(split)[1]
             rows = np.flatnonzero(np.diff(matrix.indptr))
             kept = np.sort(rng.permutation(len(rows))[:most])
-            self.texts[name] = [data.query_texts(split)[1][at] for at in kept.tolist()]
+            self.texts[name] = [asked[at] for at in kept.tolist()]
             self.wanted[name] = [matrix.indices[matrix.indptr[row] : matrix.indptr[row + 1]] for row in rows[kept]]
 
     def measured(self, system: Retriever) -> dict[str, NDArray[np.float64]]:

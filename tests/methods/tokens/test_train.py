@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
+from tests.autopilot.made_log import made_log
 from vizsla import Dataset, load, tokens
 from vizsla.core.candidates import Candidates
 from vizsla.encoders.token_table import TokenTable
@@ -315,3 +316,16 @@ def test_clicks_that_tell_no_b_from_another_leave_what_stands(own):
     items = {str(number): f"word{number} thing" for number in range(120)}
     data = Dataset.of(items, clicks=[(f"word{number}", str(number)) for number in range(120)])
     assert chosen_b(TokenRetriever.build(data, b=own), data, seed=0) == own
+
+
+def test_what_was_chosen_is_kept_when_it_is_learned_again():
+    log = made_log(600)
+    first = tokens(log)
+    assert first.recipe.settings["epochs"] == first.report.chosen["epochs"] > 0
+    assert first.recipe.settings["b"] == first.b
+    again = first.refit_on(log)
+    assert again.report is None  # nothing was chosen anew
+    asked = [query.text for query in log.queries][:50]
+    assert again(asked, 5).to_dict() == first(asked, 5).to_dict()
+    alone = train_tokens(tokens({item.id: item.text for item in log.items}), log)
+    assert isinstance(alone.recipe.settings["epochs"], int)

@@ -503,10 +503,15 @@ def tokens(
     if clicks is None or epochs == 0:
         settle(made, epochs=0)
         return made
-    return train_tokens(
+    learned = train_tokens(
         made, clicks, epochs=epochs, rate=rate, negatives=negatives, temperature=temperature, expansions=expansions,
         batch=batch, half_life=half_life, seed=seed,
     )  # fmt: skip
+    chosen: dict[str, Any] = {"b": made.b}
+    if isinstance(epochs, str) and learned.report is not None:
+        chosen["epochs"] = int(learned.report.chosen["epochs"])
+    settle(learned, **chosen)
+    return learned
 
 
 @builds("token_weights", data=None)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from vizsla._internal.terminal import progress
-from vizsla.base.recipe import builds
+from vizsla.base.recipe import builds, settle
 from vizsla.core.validation import user_stacklevel, validate_args
 from vizsla.encoders.sidr import SidrEncoder
 from vizsla.errors import InputError, check_choice, check_positive
@@ -119,7 +119,10 @@ def train_tokens(
     days = base.half_life
     if half_life is not None:
         clicks, days = recent_clicks(clicks, half_life, lambda part: _learned(base, part, epochs, settings, seed))
-    return _learned(base, clicks, epochs, settings, seed).with_half_life(days)
+    learned = _learned(base, clicks, epochs, settings, seed).with_half_life(days)
+    if learned.report is not None and isinstance(epochs, str):
+        settle(learned, epochs=int(learned.report.chosen["epochs"]))
+    return learned
 
 
 def _learned(
