@@ -86,7 +86,7 @@ def as_engine(
     Parameters
     ----------
     winner : Winner
-        What was chosen.
+        The selected search.
     dataset : Dataset
         All items and clicks.
     path : path
@@ -171,7 +171,7 @@ def locked_winner(lock: Mapping[str, Any], dataset: Dataset) -> Winner:
     Parameters
     ----------
     lock : mapping
-        What `read_lock` gave.
+        The result of `read_lock`.
     dataset : Dataset
         The same items and clicks.
     """

@@ -42,7 +42,7 @@ class ExhaustiveRetriever(Retriever):
     Parameters
     ----------
     part : Retriever
-        What is asked.
+        The retriever to diagnose.
     """
 
     def __init__(self, part: Retriever):

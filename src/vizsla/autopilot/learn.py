@@ -121,7 +121,7 @@ def learn(
     replay : path, optional
         A lock file of an earlier run: build its winner again, without searching.
     seed : int
-        Of every draw.
+        Seed of all random numbers.
     threads : int
         How many to use.
     watch : callable, optional

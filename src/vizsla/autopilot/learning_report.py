@@ -20,7 +20,7 @@ from vizsla.text.languages import LANGUAGES, clear_language
 from vizsla.typing import BoolArray, Float64Array
 
 HEAD_CLICKS = 5
-"""A text with so many clicks before is of the head."""
+"""Minimum number of earlier clicks of a head query."""
 MIN_LANGUAGE_SEARCHES = 10
 """Fewer searches that are clearly in a language are no slice."""
 MAX_REGRESSIONS = 10
@@ -34,15 +34,15 @@ class Measured:
     Parameters
     ----------
     name, expression : str
-        What it is called, and what it is.
+        Its name and its description.
     quality, low, high : float
         nDCG@10 with its 95 % confidence interval.
     chosen : float or None
         nDCG@10 on the split that chose; None for a system that was only reported.
     ms, bytes_per_item, calls : float or None
-        What a search costs.
+        The cost of a search.
     behind, behind_low, behind_high : float
-        How far it is behind the winner, with the interval; below 0 where it is ahead.
+        Its loss against the winner, with the interval; below 0 if it is better.
     """
 
     name: str
@@ -73,13 +73,13 @@ class LearningReport:
     Parameters
     ----------
     summary : str
-        What won and how sure that is, in sentences.
+        The winner and the evidence for it, in sentences.
     winner : str
         Its expression over `members`.
     members : dict
         The recipe of each candidate that the winner is made of, as JSON.
     data, split : dict
-        What there was to learn from, and how it was split.
+        The training data, and their splits.
     limits : str
         The limits, as they were read.
     trials, finalists : list of dict
@@ -93,15 +93,15 @@ class LearningReport:
     regressions : list of dict
         The searches on which the winner is behind the baseline most, as texts.
     notes : list of str
-        What could not be learned, or was left out.
+        Methods that could not be trained, or were left out.
     seconds : float
         How long it took.
     lock : dict
         From which the winner is built again.
     curve : list of dict
-        What the best part that learns is worth after shares of the clicks.
+        Quality of the best learning part after shares of the clicks.
     advice : list of str
-        What would be needed to gain more.
+        Data that would improve the result.
     """
 
     summary: str

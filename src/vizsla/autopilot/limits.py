@@ -121,7 +121,7 @@ def measured_cost(
     Parameters
     ----------
     retriever : Retriever
-        What is timed.
+        The retriever to time.
     texts : list of str
         Queries to draw from.
     calls : float

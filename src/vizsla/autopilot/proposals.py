@@ -33,7 +33,7 @@ class Candidate(NamedTuple):
     Attributes
     ----------
     name : str
-        What it is called, and how others name it as their base.
+        Its name, by which others refer to it as their base.
     family : str
         Of each family the best is kept; families are fused.
     recipe : Recipe
@@ -150,7 +150,7 @@ class Workshop:
     Parameters
     ----------
     dataset : Dataset
-        What they learn from.
+        The training data.
     candidates : mapping of str to Candidate
         What can be built.
     bindings : mapping, optional

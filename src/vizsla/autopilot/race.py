@@ -37,7 +37,7 @@ class Progress(NamedTuple):
     Attributes
     ----------
     trial : LearningTrial
-        What was just measured.
+        The latest trial.
     best : LearningTrial
         The best so far of the same round.
     left : float
@@ -66,7 +66,7 @@ class ProgressStage(NamedTuple):
     Attributes
     ----------
     said : str
-        What is being done, or was found.
+        The current phase, or its result.
     left : float
         Seconds of the time that are left.
     """
@@ -97,9 +97,9 @@ class TrialWork(NamedTuple):
     workshop : Workshop
         What builds candidates, none of which is built yet where it travels.
     searches : Searches
-        What they are measured on.
+        The searches that they are measured on.
     limits : Limits
-        What a search may cost.
+        Limits of the cost of a search.
     clicks : int
         How many are learned from.
     seed, threads : int
@@ -141,11 +141,11 @@ class Race:
     Parameters
     ----------
     candidates : mapping of str to Candidate
-        What may be tried.
+        The candidates.
     splits : LearningSplits
         The log.
     limits : Limits
-        What a search may cost.
+        Limits of the cost of a search.
     store : TrialStore
         Where trials are kept.
     seconds : float

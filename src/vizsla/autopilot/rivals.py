@@ -25,7 +25,7 @@ class Rival:
     Parameters
     ----------
     name : str
-        What it is called.
+        Its name.
     dataset : Dataset
         Whose items it finds.
     system : Retriever, optional

@@ -114,7 +114,7 @@ class Searches(NamedTuple):
         return Searches([self.texts[row] for row in rows.tolist()], self.wanted[rows], self.kinds[rows], self.mix)
 
     def sample(self, count: int, seed: int) -> Searches:
-        """Return so many searches at most, drawn as they came."""
+        """Return a random sample of at most this number of searches."""
         if len(self) <= count:
             return self
         return self.take(np.sort(generator(seed).permutation(len(self))[:count]))
@@ -233,7 +233,7 @@ def split_log(dataset: Dataset, *, seed: int = 0) -> LearningSplits:
 
 
 def newest_clicks(dataset: Dataset, count: int) -> Dataset:
-    """Return the dataset with so many of its clicks, the newest; of clicks without times, those of the first queries.
+    """Return the dataset with a number of its newest clicks; without times, with those of the first queries.
 
     Examples
     --------

@@ -19,7 +19,7 @@ class Point(NamedTuple):
     Attributes
     ----------
     name : str
-        What it is called.
+        Its label.
     cost, quality : float
         Where it is; a cost above 0.
     chosen : bool
@@ -55,7 +55,7 @@ def cost_chart(points: Sequence[Point], *, cost: str, quality: str) -> str:
     points : sequence of Point
         At least one.
     cost, quality : str
-        What the axes are called.
+        Labels of the axes.
     """
     low = floor(log10(min(one.cost for one in points)))
     high = max(ceil(log10(max(one.cost for one in points))), low + 1)

@@ -39,9 +39,9 @@ class LearningTrial:
     quality : float
         nDCG@10 on the mean search to come.
     seconds : float
-        What building and searching took.
+        Time of building and searching.
     cost : SearchCost
-        What a search costs.
+        The cost of a search.
     refused : str
         Which limit it exceeds; "" for none.
     values : array

@@ -19,7 +19,7 @@ from vizsla.learning.query_mix import WARM, Mix
 from vizsla.methods.tokens.model import TokenRetriever, tokens
 
 MAX_ITEMS = 10_000
-"""From so many items, drawn at random, queries are made."""
+"""Maximum number of items, drawn at random, that queries are made from."""
 SPAN_WORDS = (3, 7)
 TEACHER_HITS = 5
 """So many of the teacher's best hits count as clicks, the r-th as 1 / r of one."""
@@ -131,9 +131,9 @@ def taught_tokens(
     texts : sequence of str
         Queries, real ones without their clicks, or those of `pseudo_queries`.
     epochs : int
-        How often to go through them.
+        Passes over the queries.
     seed : int
-        Of the order.
+        Seed of the order.
 
     Examples
     --------

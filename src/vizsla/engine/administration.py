@@ -154,7 +154,7 @@ def last_item(connection: sqlite3.Connection) -> int:
 
 
 def numbered_items(connection: sqlite3.Connection, after: int, most: int) -> list[tuple[int, Item]]:
-    """Return the live items after a row number, so many at most, with their numbers in ascending order."""
+    """Return up to `most` live items after a row number, with their numbers in ascending order."""
     sql = (
         "SELECT items.n, id, title, text, fields FROM items LEFT JOIN metadata ON metadata.n = items.n"
         " WHERE items.n > ? AND items.n NOT IN (SELECT n FROM deletions) ORDER BY items.n LIMIT ?"

@@ -72,11 +72,11 @@ class Definition:
     expression : str
         Of a composite member; empty where it has a recipe.
     settled : dict
-        What a live member has settled.
+        The settings that a live member has chosen.
     artifact : str
         The folder of a static member, inside of the engine; empty until it is built.
     files : dict
-        What that folder holds.
+        Digest of that folder.
     trained : TrainingMoment, optional
         What a static member was built of, and what a live one has settled on.
     objects : dict of str to str
@@ -316,7 +316,7 @@ def bindings_of(
     recipe : Recipe
         The recipe.
     given : mapping
-        What the user passed, by the name of a setting or by fingerprint.
+        Objects passed by the user, by the name of a setting or by fingerprint.
     live : mapping
         Objects that recipes brought along, by fingerprint.
     members : mapping

@@ -390,7 +390,7 @@ class Engine(LiveRetriever):
         items : iterable of Item, dict or pair, or mapping of ids to texts
             What a dict has besides id, text and title is metadata.
         batch_size : int, optional
-            Store so many per transaction, for imports of millions: each is there whole or not at all.
+            Number of items per transaction, for imports of millions. Each transaction is stored whole or not at all.
         """
         return self._put(items, batch_size, "add")
 

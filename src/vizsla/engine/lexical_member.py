@@ -85,7 +85,7 @@ class Bm25View(WordView):
     Parameters
     ----------
     member : Bm25Member
-        What made it: only its settings are used later.
+        The member that made it; only its settings are used later.
     segments : sequence of WordSegment
         Those of this moment.
     **shared

@@ -41,7 +41,7 @@ class FieldKind(NamedTuple):
     declared : bool
         Whether the user said so.
     style : NumberStyle, optional
-        How its numbers are written.
+        The number format of the field.
     """
 
     kind: str
@@ -179,7 +179,7 @@ class ChangedBlock(MetadataBlock):
     base : MetadataBlock
         As it was written.
     rows : dict of int to Row
-        What some rows are now.
+        The current metadata of some rows.
     """
 
     def __init__(self, base: MetadataBlock, rows: dict[int, Row]):

@@ -110,7 +110,7 @@ class LiveMixedWords:
     Parameters
     ----------
     reader : MixedQueryReader
-        What finds the language and the words of a query.
+        The encoder of queries.
     weighting : Weighting
         The variant of BM25.
     counts : LiveCounts

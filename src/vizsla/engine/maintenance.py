@@ -70,13 +70,13 @@ class Maintenance:
     catalog : CatalogFile
         The catalog.
     follower : Follower
-        What this process holds.
+        The data of this process.
     commit : function
         Runs a function of a connection in one write transaction.
     flush_rows : int
         Rows in memory that are worth a segment, and the floor of merging.
     memory_mb : float
-        What merging may need. Segments that would need more stay apart.
+        Maximum memory of a merge. Segments that would need more are not merged.
     """
 
     def __init__(self, catalog: CatalogFile, follower: Follower, commit: Commit, *, flush_rows: int, memory_mb: float):

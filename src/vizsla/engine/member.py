@@ -41,7 +41,7 @@ class SlotClicks(NamedTuple):
     slots : int32 array
         The slot of the item, never a removed one.
     weights : float64 array
-        What each weighs.
+        The weights of the clicks.
     times : float64 array
         When each was made: seconds since 1970.
     """
@@ -136,7 +136,7 @@ class LiveMember(ABC):
     recipe : Recipe
         Kind and settings.
     settled : mapping
-        What `settle` returned when the member was created or rebuilt: plain data.
+        The result of `settle` when the member was created or rebuilt, as plain data.
     bindings : mapping
         Live objects that the recipe names, such as its encoder, by the name of the setting. Where a setting names
         another member of the engine, the LiveMember of that name: its slots are the same, and it takes every change
@@ -233,7 +233,7 @@ class SlotRetriever(Retriever):
     items : Strings
         Ids of the live rows, in slot order.
     view : LiveView
-        What answers.
+        The retriever.
     slots : SlotMap, optional
         Which slots have an item; None where all have.
     twin : function of a dataset and a number of threads, optional

@@ -167,9 +167,9 @@ class RememberedRetriever(Retriever):
     Parameters
     ----------
     part : Retriever
-        What is lifted.
+        The retriever whose items are boosted.
     memory : QueryMemory
-        What was clicked.
+        The remembered clicks.
     slots : SlotMap, optional
         Which slots have an item; None where all have.
     trained, half_life

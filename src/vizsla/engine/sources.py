@@ -20,9 +20,9 @@ class FileState(NamedTuple):
     size, mtime : int
         Bytes, and the time of the last change in nanoseconds; size is `UNSETTLED` if they must not be trusted.
     digest : bytes
-        Of its content.
+        Digest of its content.
     how : str
-        How it was read, as JSON.
+        The options of reading it, as JSON.
     """
 
     size: int

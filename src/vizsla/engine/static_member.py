@@ -41,7 +41,7 @@ class StaticMember:
     Parameters
     ----------
     built : Retriever
-        What was built.
+        The built retriever.
     last_item : int
         The largest row number that it was built of.
     """
@@ -226,7 +226,7 @@ class TailedRetriever(ReindexedRetriever):
     Parameters
     ----------
     part : Retriever
-        What was built.
+        The built retriever.
     items : Strings
         The catalog.
     tail : Retriever

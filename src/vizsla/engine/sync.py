@@ -64,7 +64,7 @@ class SyncReport:
     read : int
         Files whose content was read.
     left_out : tuple of str
-        What is not in the engine as it is in the files, and why.
+        Records that could not be synced, with the reasons.
 
     Examples
     --------

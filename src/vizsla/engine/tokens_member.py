@@ -92,7 +92,7 @@ class TokensView(WordView):
     Parameters
     ----------
     member : TokensMember
-        What made it.
+        The member that made it.
     segments : sequence of WordSegment
         Those of this moment.
     """

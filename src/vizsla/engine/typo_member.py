@@ -112,7 +112,7 @@ class LiveLexicon:
         ]
 
     def near(self, word: str, edits: int) -> list[Neighbor]:
-        """Return the words of live items within so many edits, the nearest first."""
+        """Return the words of live items within this number of edits, the nearest first."""
         if self._dictionaries is None:
             self._dictionaries = self._surface.fuzzy(self._lists.segments)
         found = {
@@ -146,7 +146,7 @@ class TypoTolerantView(Bm25View):
     Parameters
     ----------
     base : Bm25Member
-        What is searched.
+        The base member.
     surface : SurfaceWords
         The vocabulary.
     """

@@ -171,7 +171,7 @@ class WordView(LiveView):
     Parameters
     ----------
     member : WordMember
-        What made it: only its settings are used later.
+        The member that made it; only its settings are used later.
     segments : sequence of WordSegment
         Those of this moment.
     counts : LiveCounts, optional

@@ -69,7 +69,7 @@ class ShardModel(NamedTuple):
     index : PqIndex or dict
         Codebooks without codes; else the options of the index.
     mark : str
-        What tells it from others.
+        Its fingerprint.
     """
 
     kind: type[Dense | Tfidf | TokenRetriever]
@@ -147,7 +147,7 @@ def build_shards(
     on : Placement
         Where.
     memory_mb : float, optional
-        What building a shard takes at most.
+        Maximum memory of building a shard.
 
     Examples
     --------

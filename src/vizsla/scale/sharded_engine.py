@@ -133,7 +133,7 @@ class ShardedEngine:
     bindings : mapping, optional
         Live objects that recipes name.
     memory_mb : float, optional
-        What a shard takes at most, for the placement of actors.
+        Maximum memory of a shard, for the placement of actors.
 
     Examples
     --------
@@ -622,7 +622,7 @@ def reshard(path: str | Path, into: str | Path, shards: int | Sequence[str | Pat
     shards : int or sequence of paths
         How many shards, or their folders.
     **options
-        Of `ShardedEngine.create`.
+        Options of `ShardedEngine.create`.
     """
     record, target = read_record(as_path(path)), as_path(into, "into")
     members = {name: Recipe.from_dict(recipe) for name, recipe in record["members"].items()}

@@ -53,7 +53,7 @@ def app(
     Parameters
     ----------
     target : path, Engine or Retriever
-        What is served. An engine can be searched and changed, an artifact searched.
+        The engine or artifact to serve. An engine can be searched and changed, an artifact searched.
     settings : ServiceSettings, optional
         Limits and tokens; the defaults, and tokens from the environment, unless given.
     judged : Dataset or path, optional

@@ -49,7 +49,7 @@ class Pinned(NamedTuple):
     name : str
         The member.
     retriever : Retriever
-        What answers.
+        The retriever.
     generation : int
         The last transaction that it knows.
     where : function
@@ -68,7 +68,7 @@ class Backend:
     Parameters
     ----------
     target : Engine or Retriever
-        What is served.
+        The engine, artifact or collection to serve.
     judged : Dataset, optional
         Judged queries, for evaluation.
     reranker : PairModel, optional

@@ -177,7 +177,7 @@ class Client:
     timeout_s : float
         How long an answer may take.
     retries : int
-        How often a refused request is sent again.
+        How often a rejected request is repeated.
     """
 
     def __init__(self, url: str, *, token: str | None = None, timeout_s: float = 30.0, retries: int = 3):

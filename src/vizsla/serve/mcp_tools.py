@@ -67,9 +67,9 @@ def mcp_server(target: Any, *, name: str = "vizsla") -> Any:
     Parameters
     ----------
     target : path, Engine or Retriever
-        What is searched.
+        The engine or artifact to search.
     name : str
-        What the server is called.
+        The name of the server.
     """
     server = import_extra("mcp.server.mcpserver", "The MCP server", "mcp")
     errors = import_extra("mcp.server.mcpserver.exceptions", "The MCP server", "mcp")

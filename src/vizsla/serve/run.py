@@ -73,7 +73,7 @@ def serve(
     allowed_host : tuple of str
         Names that the service answers to, besides those of the local machine.
     shards : int, optional
-        Serve a collection of so many shards, each in a thread; it is made, with BM25, if the folder is not there yet.
+        Number of shards of a collection, each in a thread; created with BM25 if the folder does not exist.
     """
     uvicorn = import_extra("uvicorn", "The service", "serve")
     import_extra("fastapi", "The service", "serve")

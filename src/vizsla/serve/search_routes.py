@@ -132,7 +132,7 @@ class QuickSearches:
     Parameters
     ----------
     backend : Backend
-        What answers.
+        The backend.
     """
 
     def __init__(self, backend: Backend):

@@ -59,7 +59,7 @@ class ImpatientProtocol(H11Protocol):
 
 
 def bounded(receive: Receive, max_bytes: int, seconds: float) -> Receive:
-    """Return what reads a body of at most so many bytes, which must come within so many seconds.
+    """Return a reader of a body with limits of bytes and seconds.
 
     Parameters
     ----------
