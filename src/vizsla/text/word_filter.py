@@ -61,7 +61,7 @@ class WordLists:
         sampled = np.arange(asked) * len(texts) // max(1, asked)
         for batch in batches(iter(texts)):
             call_with(stream.add, batch)
-            low, high = np.searchsorted(sampled, (at, at + len(batch)))
+            low, high = np.searchsorted(sampled, (at, at + len(batch))).tolist()
             call_with(sample.add, [batch[number - at] for number in sampled[low:high].tolist()])
             at += len(batch)
         self.words = strings_of(*stream.forms())
@@ -247,7 +247,7 @@ class CatalogWords:
     def __init__(self, details: ItemMetadata):
         # Not the details themselves: they are what this is filed under, and may go when nothing else needs them.
         self._rows, self._columns, self._count = details.row_words, details.columns, details.count
-        self._texts = stored_texts(details) if self._rows is None else None
+        self._texts: Any = stored_texts(details) if self._rows is None else None
         self._lists: dict[tuple[str, bool], Holders] = {}
 
     @classmethod
