@@ -72,8 +72,8 @@ class LiveCounter {
     }
     std::size_t found = 0;
     for (std::size_t byte = 0; byte < marks_.size(); ++byte)
-      found += static_cast<std::size_t>(std::popcount(
-          static_cast<std::uint8_t>(allowed.empty() ? marks_[byte] : marks_[byte] & allowed[byte])));
+      found += static_cast<std::size_t>(
+          std::popcount(static_cast<std::uint8_t>(allowed.empty() ? marks_[byte] : marks_[byte] & allowed[byte])));
     return found;
   }
 

@@ -237,6 +237,11 @@ class LiveLists:
 
     def search_one(self, terms: list, weights: Sequence[float], k: int, allowed: Sequence[Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)]] | None) -> tuple: ...
 
+    def count(self, terms: list, weights: Sequence[float], allowed: Sequence[Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)]] | None, up_to: int) -> tuple:
+        """
+        How many slots hold a term of the query; above `up_to` it may be a lower bound.
+        """
+
     def search(self, terms: list, weights: Sequence[Sequence[float]], k: int, allowed: Sequence[Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)]] | None, threads: int) -> tuple: ...
 
     def score(self, terms: list, weights: Sequence[Sequence[float]], slot_offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], slots: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], threads: int) -> tuple: ...
@@ -412,10 +417,10 @@ class BagLookup:
     def __init__(self, lower: bool, min_chars: int, max_chars: int, any_language: bool, bytes: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], slots: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], terms: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], columns: int, rooted: bool = False) -> None: ...
 
     def rows(self, arg: list, /) -> tuple:
-        """Offsets, terms and counts as bytes, and the forms that nobody knows."""
+        """Offsets, terms and counts as bytes, and the forms that are unknown."""
 
     def rows_with(self, texts: list, answers: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> tuple:
-        """As rows, with a term (or -1) for each form that nobody knew."""
+        """As rows, with a term (or -1) for each form that was unknown."""
 
 def build_tree_layer(child_offsets: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], features: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], values: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], weights: str) -> tuple:
     """

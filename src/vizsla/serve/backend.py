@@ -272,8 +272,8 @@ class Backend:
     def answer_plain(self, asked: SearchRequest, pinned: Pinned) -> dict[str, Any]:
         """Return what `answer` does for one query without options, by a shorter way: no object per hit is made."""
         start, retriever = perf_counter(), pinned.retriever
-        text = " ".join((asked.query or "").split()) if asked.syntax == WEB else asked.query or ""
-        queries, items = Queries([text]), retriever.items
+        words = " ".join((asked.query or "").split()) if asked.syntax == WEB else asked.query or ""
+        queries, items = Queries([words]), retriever.items
         end = max(1, min(asked.offset + asked.k, len(items)))
         found = retriever._search(queries, end, None, 1)
         counted = retriever._count_matches(queries, None, asked.count_to, 1)
