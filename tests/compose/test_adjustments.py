@@ -192,3 +192,15 @@ def test_a_synonym_counts_beside_a_query_whose_list_is_short():
     for item, score in found.items():
         why = search.explain("tv", item)
         assert why.score == pytest.approx(score) and sum(part.score for part in why.parts) == pytest.approx(score)
+
+
+def test_rules_may_ban_and_pin_items_that_are_not_there_and_stand_in_their_order():
+    rules = [
+        {"name": "first", "query": "tv", "pin": ["gone", "lamp"], "ban": ["nowhere", "stand"]},
+        {"pattern": "tv", "pin": ["television"]},
+        {"name": "third", "query": "tv", "pin": ["tv"]},
+    ]
+    search = adjust(bm25(shop()), {"rules": rules})
+    assert search("tv").ids[0][:3] == ["lamp", "television", "tv"] and "stand" not in search("tv").ids[0]
+    turned = adjust(bm25(shop()), {"rules": rules[::-1]})
+    assert turned("tv").ids[0][:3] == ["tv", "television", "lamp"]

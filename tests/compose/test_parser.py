@@ -9,7 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.table_retriever import TableRetriever
+from vizsla import bm25
 from vizsla.compose import parse
+from vizsla.compose.parser import MAX_NESTING
 from vizsla.errors import CompositionError, VizslaError
 
 ITEMS = ["a", "b", "c", "d"]
@@ -143,3 +145,14 @@ def test_what_a_composition_says_of_itself_is_read_back_as_it_is_meant(written):
         part.name = name
     built = parse(written, names)
     assert str(built) == written == str(parse(str(built), names))
+
+
+@pytest.mark.parametrize(("depth", "sound"), [(MAX_NESTING, True), (MAX_NESTING + 1, False)])
+def test_so_many_nested_brackets_and_no_more(depth, sound):
+    part = bm25({"a": "fig"})
+    text = "(" * depth + "a" + ")" * depth
+    if sound:
+        assert parse(text, {"a": part}) is part
+    else:
+        with pytest.raises(CompositionError, match="nested"):
+            parse(text, {"a": part})

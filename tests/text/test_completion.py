@@ -120,3 +120,10 @@ def test_entries_weigh_the_clicks_of_queries_and_items_and_show_the_heavier_text
     assert {one.entry.key: (one.entry.text, one.entry.weight) for one in found} == wanted
     order = sorted(wanted, key=lambda key: (-wanted[key][1], key.encode()))
     assert [one.entry.key for one in found] == order and all(one.edits == 0 for one in found)
+
+
+def test_a_click_of_thirty_days_ago_weighs_half():
+    clicks = [("fig late", "a", 1.0, 60 * DAY), ("fig mid", "a", 1.0, 30 * DAY), ("fig early", "a", 1.0, 0.0)]
+    found = Completer.of(Dataset.of(ITEMS, clicks=clicks)).find("fig ", typos=False)
+    weights = {one.entry.key: one.entry.weight for one in found if one.entry.weight}
+    assert weights == pytest.approx({"fig late": 1.0, "fig mid": 0.5, "fig early": 0.25}, rel=1e-3)

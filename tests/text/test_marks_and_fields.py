@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from vizsla import Dataset
+from vizsla import Dataset, bm25
 from vizsla.core.catalog import details_of
 from vizsla.errors import InputError
 from vizsla.text import Analyzer, AnyLanguage
@@ -111,3 +111,14 @@ def test_a_grown_catalog_knows_the_metadata_of_both_sides():
     ids = grown_ids(old, ["b"], new)
     assert list(ids) == ["a", "b"]
     assert [details_of(ids).of(number)["price"] for number in (0, 1)] == [1, 2]
+
+
+def test_a_word_in_quotes_of_one_language_of_several_has_the_forms_of_each():
+    """`+word` is met by any form that shares its stem in one of the languages, not in the last one alone."""
+    items = {"a": "die Häuser sind alt", "b": "das Haus ist neu", "c": "the houses are old", "d": "a house is new"}
+    search = bm25(Dataset.of([{"id": id, "text": text} for id, text in items.items()], keep_texts=True),
+                  analyzer=AnyLanguage(["english", "german"]))  # fmt: skip
+    assert set(search("+houses old new alt neu", k=9).ids[0]) >= {"c", "d"}
+    assert set(search("+house", k=9, syntax="web").ids[0]) == {"c", "d"}
+    assert set(search("+Haus", k=9, syntax="web").ids[0]) >= {"b"}
+    assert search("TEXT:house", k=9, syntax="web").ids == search("text:house", k=9, syntax="web").ids
