@@ -492,6 +492,7 @@ def tokens(
     if isinstance(b, str) and b != "auto":
         raise InputError(f'`b` must be a number from 0 to 1, or "auto". Got {b!r}.')
     from vizsla.data.dataset import Dataset
+    from vizsla.learning.selection import Choice
     from vizsla.methods.tokens.train_tokens import train_tokens
     from vizsla.methods.tokens.tuning import chosen_b
 
@@ -509,7 +510,7 @@ def tokens(
         batch=batch, half_life=half_life, seed=seed,
     )  # fmt: skip
     chosen: dict[str, Any] = {"b": made.b}
-    if isinstance(epochs, str) and learned.report is not None:
+    if isinstance(epochs, str) and isinstance(learned.report, Choice):
         chosen["epochs"] = int(learned.report.chosen["epochs"])
     settle(learned, **chosen)
     return learned

@@ -120,7 +120,7 @@ def train_tokens(
     if half_life is not None:
         clicks, days = recent_clicks(clicks, half_life, lambda part: _learned(base, part, epochs, settings, seed))
     learned = _learned(base, clicks, epochs, settings, seed).with_half_life(days)
-    if learned.report is not None and isinstance(epochs, str):
+    if isinstance(epochs, str) and isinstance(learned.report, Choice):
         settle(learned, epochs=int(learned.report.chosen["epochs"]))
     return learned
 
