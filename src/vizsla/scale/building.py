@@ -130,7 +130,8 @@ def build_shards(
 
     Shards of BM25 are counted first, and weighed by the counts of all, so that answers are those of one index, bit for
     bit. What must learn from items, such as codes, TF-IDF and tokens, is trained before, on all items or a sample, and
-    given in place of a recipe: its encoder, codebook or table is used as it is. A shard that is there already is not
+    given in place of a recipe: its encoder, codebook or table is used as it is, and answers are those of one index, of
+    TF-IDF but for the last bit of scores. A shard that is there already is not
     built again: after a kill the same call continues.
 
     Parameters
