@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from datetime import UTC, date, datetime, timedelta, timezone
 
+import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from vizsla import Dataset, where
 from vizsla.data.values import NumberStyle, boolean_of, date_span, json_array, list_of, number_text, text_of
 
 NUMBERS = {
@@ -133,3 +135,23 @@ def test_values_as_texts():
     values = ["a", 20, 20.0, -0.0, 1.5, True, False, 2.0**53, 2.0**54, float("inf"), None]
     assert [text_of(value) for value in values[:8]] == ["a", "20", "20", "0", "1.5", "true", "false", str(2**53)]
     assert text_of(values[8]) == "1.8014398509481984e+16" and json_array("nothing") is None
+
+
+def ids(rows, condition):
+    items = Dataset.of(rows).item_ids
+    return [items[number] for number in np.flatnonzero(where(condition).mask(items)).tolist()]
+
+
+def test_amounts_in_a_condition_are_read_as_those_of_a_column():
+    rows = [{"id": str(price), "text": "fig", "price": price} for price in (5, 1000, 2_000_000)]
+    assert ids(rows, "price<$1.234.567") == ["5", "1000"] == ids(rows, "price < 1e6")
+    assert ids(rows, "price>=$1000") == ["1000", "2000000"] and ids(rows, "price=5,1000") == ["5", "1000"]
+    assert ids(rows, "price=5") == ["5"] and ids(rows, "price!=5,1000") == ["2000000"]
+
+
+def test_a_field_is_found_whatever_its_case_and_its_own_spelling_first():
+    rows = [
+        {"id": "a", "text": "x", "Size": 1, "size": 5},
+        {"id": "b", "text": "x", "Size": 5, "size": 1, "Color": "r"},
+    ]
+    assert ids(rows, "Size=1") == ["a"] and ids(rows, "size=1") == ["b"] and ids(rows, "color=r") == ["b"]
