@@ -112,7 +112,7 @@ def test_killed_shards_lose_nothing_that_was_acknowledged(on, tmp_path):
     # A shard that is being started again is left out when the time is over, and is waited for otherwise.
     os.kill(killing.shards._one(0, "process"), signal.SIGKILL)
     found = killing.shards.search("green fig", 5, deadline_s=0.02)
-    assert found.partial and 0.3 < found.coverage < 0.9 and not found.candidates.stats.exact
+    assert found.partial and found.coverage < 0.9 and not found.candidates.stats.exact
     whole = killing.shards.search("green fig", 5)
     assert (
         not whole.partial
