@@ -49,8 +49,7 @@ def test_a_member_answers_says_how_stale_it_is_and_is_rebuilt(name, tmp_path):
             assert told["items_since"] == len(new) // 2 and told["clicks_since"] == 0 and told["trained_at"] > 0
         engine.rebuild("one")
         assert not engine.stats()["members"]["one"].get("items_since")
-        live = name.startswith("tfidf") and name != "tfidf of fields"  # which counts no clicks
-        counted = {} if live else {"clicks": clicks()}
+        counted = {} if name.startswith("tfidf") else {"clicks": clicks()}
         left = {id: text for id, text in (ITEMS | new).items() if id != "gone"}
         fresh = original.recipe.build(Dataset.of(left, **counted), bindings=given)
         member = engine.generation().retriever("one")
