@@ -44,7 +44,7 @@ def shown(values: Sequence[float]) -> list[str]:
 
 def pefa_4(name: str) -> tuple[list[str], Cells]:
     """Table 4: λ for XS, λ and k for XL, to the letter."""
-    from vizsla import pefa_xl, pefa_xs
+    from vizsla.methods.pefa import pefa_xl, pefa_xs
 
     one = Collection(name)
     base, cells = one.base(), []
