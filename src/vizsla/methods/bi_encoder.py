@@ -325,7 +325,7 @@ def train_bi_encoder(
     for name, part in (("retriever", retriever), ("teacher", teacher)):
         if part is not None and part.items != dataset.item_ids:
             raise InputError(f"`{name}` must be over the dataset's items, in their order. Got {part!r}.")
-    prompts = {"query_prompt": query_prompt, "item_prompt": item_prompt}
+    prompts: dict[str, Any] = {"query_prompt": query_prompt, "item_prompt": item_prompt}
     encoder = SentenceEncoder(str(model), max_tokens=max_tokens, device=device, **prompts)
     options: dict[str, Any] = {"frozen_layers": chosen.frozen_layers, "bfloat16": chosen.bfloat16}
     learning = TorchTowers(encoder, towers=towers, rate=chosen.rate, decay=chosen.decay, **options)

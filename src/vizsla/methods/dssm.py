@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -150,7 +150,7 @@ class BagTraining(Training):
         self.steps_done += 1
         return found.loss
 
-    def queries(self, texts: list[str]) -> Float32Array:
+    def queries(self, texts: Sequence[str]) -> Float32Array:
         """Encode texts with the matrix as it is."""
         return unit_rows(np.asarray(self.encoder.ngrams.queries(texts).to_scipy() @ self.matrix, np.float32))
 
