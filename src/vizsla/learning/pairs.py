@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
@@ -129,10 +128,10 @@ class ContrastiveBatch(NamedTuple):
 class TwoSides(Protocol):
     """Encoders of queries and of items."""
 
-    def queries(self, texts: Sequence[str]) -> Any:
+    def queries(self, texts: list[str]) -> Any:
         """Encode query texts."""
 
-    def items(self, texts: Sequence[str]) -> Any:
+    def items(self, texts: list[str]) -> Any:
         """Encode item texts."""
 
 

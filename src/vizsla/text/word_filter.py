@@ -71,6 +71,8 @@ class WordLists:
         self.analyzer = AnyLanguage(languages, drop=False, roots=False)
         self._terms, self._table = self.analyzer.terms_of(self.words)
         self._starts, self._stream = stream.take()
+        self._offsets: Int64Array
+        self._items: Int32Array
         self._offsets, self._items = _native.word_lists(self._starts, self._stream, len(self.words))
 
     def __len__(self) -> int:
@@ -174,7 +176,8 @@ def ranges(values: Int32Array, offsets: Int64Array, numbers: Int64Array | Int32A
     starts, sizes = offsets[numbers], offsets[numbers + 1] - offsets[numbers]
     ends = np.cumsum(sizes)
     places = np.arange(ends[-1] if len(ends) else 0) + np.repeat(starts - (ends - sizes), sizes)
-    return values[places]
+    found: Int32Array = values[places]
+    return found
 
 
 def distinct(numbers: Int32Array, count: int) -> Int32Array:
@@ -278,7 +281,7 @@ class CatalogWords:
     def _made(self, name: str, is_column: bool) -> Holders:
         if is_column:
             return ValueLists(self._columns[name])
-        return WordLists(self._texts) if self._rows is None else self._rows(name)  # type: ignore[no-any-return]
+        return WordLists(self._texts) if self._rows is None else self._rows(name)
 
     def mask(self, query: WebQuery) -> BoolArray:
         """Return which items hold all that a query requires, and nothing that it excludes."""
