@@ -68,17 +68,17 @@ class BoundSegment {
   LiveSegment segment_;
 };
 
-// The arrays of a segment by the names that its files have.
-nb::dict arrays_of(BuiltSegment&& built, bool with_terms) {
+// The arrays of a segment by the names that its files have; nothing is copied, since all Python waits meanwhile.
+nb::dict arrays_of(BuiltSegment&& built, std::vector<std::uint16_t>&& narrow, bool with_terms) {
   nb::dict arrays;
   if (with_terms) {
     arrays["term_bytes"] = to_numpy(std::move(built.term_bytes));
     arrays["term_offsets"] = to_numpy(std::move(built.term_offsets));
     arrays["term_table"] = to_numpy(std::move(built.term_table));
   }
-  const bool narrow = built.pair_counts.size() <= std::size_t{1} << 16;
-  arrays["codes"] = to_numpy(narrow ? built.narrow_codes() : std::vector<std::uint16_t>());
-  arrays["wide_codes"] = to_numpy(narrow ? std::vector<std::uint32_t>() : std::move(built.codes));
+  const bool is_narrow = narrow.size() == built.codes.size();
+  arrays["codes"] = to_numpy(std::move(narrow));
+  arrays["wide_codes"] = to_numpy(is_narrow ? std::vector<std::uint32_t>() : std::move(built.codes));
   arrays["list_offsets"] = to_numpy(std::move(built.list_offsets));
   arrays["slots"] = to_numpy(std::move(built.slots));
   arrays["pair_counts"] = to_numpy(std::move(built.pair_counts));
@@ -95,11 +95,13 @@ nb::dict live_build(InArray<std::int64_t> offsets, InArray<std::int32_t> terms, 
                     InArray<std::uint8_t> languages, std::size_t term_count) {
   require(term_count <= INT32_MAX, "a segment holds fewer than 2^31 terms");
   BuiltSegment built;
+  std::vector<std::uint16_t> narrow;
   {
     nb::gil_scoped_release unlocked;
     built = build_segment({view(offsets), view(terms), view(counts), view(languages)}, term_count);
+    narrow = built.narrow_codes();
   }
-  return arrays_of(std::move(built), false);
+  return arrays_of(std::move(built), std::move(narrow), false);
 }
 
 nb::dict live_merge(const nb::list& segments, const std::vector<InArray<std::int32_t>>& kept) {
@@ -109,11 +111,13 @@ nb::dict live_merge(const nb::list& segments, const std::vector<InArray<std::int
     parts.push_back({&nb::cast<const BoundSegment&>(segments[i]).segment(), view(kept[i])});
   const Poll poll = python_signals();
   BuiltSegment built;
+  std::vector<std::uint16_t> narrow;
   {
     nb::gil_scoped_release unlocked;
     built = SegmentMerge().merge(parts, poll);
+    narrow = built.narrow_codes();
   }
-  return arrays_of(std::move(built), true);
+  return arrays_of(std::move(built), std::move(narrow), true);
 }
 
 class BoundLists {
@@ -166,6 +170,8 @@ class BoundLists {
             term.ids.back() >= -1 && term.ids.back() < static_cast<std::int64_t>(lists_.parts()[part].segment->terms()),
             "ids must be those of the segments' terms");
       }
+      term.tables = std::make_shared<ImpactTables>(parts);
+      term.lists = lists_.number();
       found.append(nb::cast(std::move(term)));
     }
     return found;

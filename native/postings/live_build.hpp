@@ -29,7 +29,11 @@ struct BuiltSegment {
   std::vector<std::int64_t> row_offsets{0};
   std::vector<std::int32_t> row_terms;
 
-  std::vector<std::uint16_t> narrow_codes() const { return {codes.begin(), codes.end()}; }
+  // The codes in 16 bits where all of them fit, else none.
+  std::vector<std::uint16_t> narrow_codes() const {
+    if (pair_counts.size() > std::size_t{1} << 16) return {};
+    return {codes.begin(), codes.end()};
+  }
 };
 
 // Numbers pairs of (count, length) of a language as they come.

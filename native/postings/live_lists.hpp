@@ -2,9 +2,11 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cfloat>
 #include <cmath>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -28,6 +30,30 @@ struct LivePart {
   bool is_live(std::size_t slot) const { return live.empty() || (live[slot / 8] >> slot % 8 & 1) != 0; }
 };
 
+// What a term gives for each pair of each segment, once a search has computed it. Searches of several threads may ask.
+class ImpactTables {
+ public:
+  explicit ImpactTables(std::size_t segments) : tables_(segments) {}
+  ImpactTables(const ImpactTables&) = delete;
+  ImpactTables& operator=(const ImpactTables&) = delete;
+  ~ImpactTables() {
+    for (auto& table : tables_) delete[] table.load(std::memory_order_relaxed);
+  }
+
+  const float* of(std::size_t segment) const { return tables_[segment].load(std::memory_order_acquire); }
+
+  // Keeps the table, unless another thread has kept one meanwhile, which is the same; returns whether it did.
+  bool keep(std::size_t segment, std::unique_ptr<float[]> table) {
+    const float* none = nullptr;
+    if (!tables_[segment].compare_exchange_strong(none, table.get(), std::memory_order_acq_rel)) return false;
+    table.release();
+    return true;
+  }
+
+ private:
+  std::vector<std::atomic<const float*>> tables_;
+};
+
 // A term of a query, found in every segment.
 struct LiveTerm {
   std::vector<std::int32_t> ids;  // its number in each segment, or -1
@@ -35,6 +61,8 @@ struct LiveTerm {
   double absent = 0;              // what it gives every item
   std::uint64_t order = 0;        // where the live items name it first: decides between equal priorities
   std::int32_t place = 0;         // decides after that
+  std::shared_ptr<ImpactTables> tables = {};  // of the lists that it was made for
+  std::uint64_t lists = 0;                    // which these are
 
   // As a posting list has it.
   double priority(float weight) const { return double{weight} * double{static_cast<float>(gain)}; }
@@ -43,6 +71,7 @@ struct LiveTerm {
 class LiveLists {
  public:
   static constexpr std::uint64_t nowhere = UINT64_MAX;
+  static constexpr std::size_t max_kept = 4 << 20;  // impacts: 16 MB
 
   // `norms` has one for each pair of the segment.
   void add(LivePart part, std::span<const double> norms) {
@@ -67,6 +96,14 @@ class LiveLists {
 
   std::size_t slots() const { return slots_; }
   const std::vector<LivePart>& parts() const { return parts_; }
+  std::uint64_t number() const { return number_; }
+
+  // Whether there is room to keep so many more impacts.
+  bool reserve(std::size_t impacts) const {
+    if (kept_.fetch_add(impacts, std::memory_order_relaxed) + impacts <= max_kept) return true;
+    kept_.fetch_sub(impacts, std::memory_order_relaxed);
+    return false;
+  }
 
   // The number of a term in each segment, and how many live slots hold it.
   std::int64_t find(std::string_view term, std::int32_t* ids) const {
@@ -119,8 +156,15 @@ class LiveLists {
     }
   }
 
+  static std::uint64_t next_number() {
+    static std::atomic<std::uint64_t> last{0};
+    return ++last;
+  }
+
   std::vector<LivePart> parts_;
   std::size_t slots_ = 0;
+  std::uint64_t number_ = next_number();
+  mutable std::atomic<std::size_t> kept_{0};
 };
 
 // A query's terms in the one order in which every item's score is summed: that of an index of the live texts alone.

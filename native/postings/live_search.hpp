@@ -24,6 +24,7 @@ class LiveSearcher {
 
   // The keys of the best k; they live until the next search.
   std::span<const std::uint64_t> search(const LiveLists& lists, const Question& question) {
+    lists_ = &lists;
     query_.prepare(question.terms, question.weights);
     top_.start(std::min(question.k, std::max<std::size_t>(lists.slots(), 1)));
     read_ = 0;
@@ -42,6 +43,7 @@ class LiveSearcher {
   // Slots may come in any order; `scores` is as long as `slots`.
   void score(const LiveLists& lists, std::span<const LiveTerm* const> terms, std::span<const float> weights,
              std::span<const std::int32_t> slots, std::span<float> scores) {
+    lists_ = &lists;
     query_.prepare(terms, weights);
     sort_places(slots);
     std::fill(scores.begin(), scores.end(), 0.0F);
@@ -121,10 +123,11 @@ class LiveSearcher {
     for (const Found& found : found_) {
       const LiveQuery::Entry& entry = query_.entries()[found.entry];
       const Code* const codes = part.segment->template codes<Code>() + found.begin;
-      fill_table(part, entry.term->gain, std::span(codes, found.end - found.begin), tables_[found.entry]);
+      const float* const impacts =
+          table(part, number, *entry.term, std::span(codes, found.end - found.begin), tables_[found.entry]);
       const auto slots = part.segment->arrays().slots.subspan(found.begin, found.end - found.begin);
       cursors.emplace_back(
-          typename Coded<Code>::List{slots, {codes, tables_[found.entry].data()}, found.blocks, found.bound, 0},
+          typename Coded<Code>::List{slots, {codes, impacts}, found.blocks, found.bound, 0},
           entry.weight, bound_weight(part, entry));
     }
   }
@@ -152,22 +155,34 @@ class LiveSearcher {
     return double{entry.weight} * entry.term->gain * part.stretch * (1 + 1e-6);
   }
 
-  // The impact of each pair that occurs in the list, by the arithmetic of `Saturation`.
+  // The impact of each pair that occurs in the list, by the arithmetic of `Saturation`. A whole table is kept with the
+  // term, while there is room: until something changes, the next query with the term finds it there.
   template <class Code>
-  static void fill_table(const LivePart& part, double gain, std::span<const Code> codes, std::vector<float>& table) {
+  const float* table(const LivePart& part, std::size_t number, const LiveTerm& term, std::span<const Code> codes,
+                     std::vector<float>& room) {
     const std::size_t pairs = part.counts.size();
-    if (table.size() < pairs) table.resize(pairs);
     const double* const counts = part.counts.data();
     const double* const sums = part.sums.data();
-    float* const impacts = table.data();
-    const auto impact = [=](std::size_t pair) {
+    const auto impact = [=, gain = term.gain](std::size_t pair) {
       return std::max(static_cast<float>(gain * counts[pair] / sums[pair]), FLT_TRUE_MIN);
     };
-    if (4 * codes.size() >= pairs) {
-      for (std::size_t pair = 0; pair < pairs; ++pair) impacts[pair] = impact(pair);
-    } else {
-      for (const Code code : codes) impacts[code] = impact(code);
+    const bool whole = 4 * codes.size() >= pairs, lasting = whole && term.tables && term.lists == lists_->number();
+    if (lasting) {
+      if (const float* const kept = term.tables->of(number)) return kept;
+      if (lists_->reserve(pairs)) {
+        auto made = std::make_unique<float[]>(pairs);
+        for (std::size_t pair = 0; pair < pairs; ++pair) made[pair] = impact(pair);
+        term.tables->keep(number, std::move(made));
+        return term.tables->of(number);
+      }
     }
+    if (room.size() < pairs) room.resize(pairs);
+    if (whole) {
+      for (std::size_t pair = 0; pair < pairs; ++pair) room[pair] = impact(pair);
+    } else {
+      for (const Code code : codes) room[code] = impact(code);
+    }
+    return room.data();
   }
 
   // A list is read forward only: (slot, place) pairs, by slot.
@@ -177,6 +192,7 @@ class LiveSearcher {
     if (!std::is_sorted(places_.begin(), places_.end())) std::sort(places_.begin(), places_.end());
   }
 
+  const LiveLists* lists_ = nullptr;  // of the search that runs
   LiveQuery query_;
   Coded<std::uint16_t> narrow_;
   Coded<std::uint32_t> wide_;
