@@ -126,9 +126,8 @@ class LiveSearcher {
       const float* const impacts =
           table(part, number, *entry.term, std::span(codes, found.end - found.begin), tables_[found.entry]);
       const auto slots = part.segment->arrays().slots.subspan(found.begin, found.end - found.begin);
-      cursors.emplace_back(
-          typename Coded<Code>::List{slots, {codes, impacts}, found.blocks, found.bound, 0},
-          entry.weight, bound_weight(part, entry));
+      cursors.emplace_back(typename Coded<Code>::List{slots, {codes, impacts}, found.blocks, found.bound, 0},
+                           entry.weight, bound_weight(part, entry));
     }
   }
 
