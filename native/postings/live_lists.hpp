@@ -56,11 +56,11 @@ class ImpactTables {
 
 // A term of a query, found in every segment.
 struct LiveTerm {
-  std::vector<std::int32_t> ids;  // its number in each segment, or -1
-  double gain = 0;                // what it gives at most
-  double absent = 0;              // what it gives every item
-  std::uint64_t order = 0;        // where the live items name it first: decides between equal priorities
-  std::int32_t place = 0;         // decides after that
+  std::vector<std::int32_t> ids;              // its number in each segment, or -1
+  double gain = 0;                            // what it gives at most
+  double absent = 0;                          // what it gives every item
+  std::uint64_t order = 0;                    // where the live items name it first: decides between equal priorities
+  std::int32_t place = 0;                     // decides after that
   std::shared_ptr<ImpactTables> tables = {};  // of the lists that it was made for
   std::uint64_t lists = 0;                    // which these are
 

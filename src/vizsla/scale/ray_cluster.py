@@ -210,8 +210,7 @@ _SHARED: dict[str, Any] = {}
 
 def _call_with_shared(function: Callable[..., Any], task: Any, shared: list[Any], memory_mb: float | None) -> Any:
     """Call a mapped function in a worker, which reads what is common to the tasks of a job once."""
-    import ray
-
+    ray = import_extra("ray", "Work on a Ray cluster", "ray")
     common: Any = NOT_GIVEN
     for reference in shared:
         name = reference.hex()
