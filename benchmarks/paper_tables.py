@@ -156,10 +156,10 @@ def adacur_3(budget: int) -> tuple[list[str], Cells]:
         cells.append([*label, *_top(world, system, part, budget)])
 
     for how in ("topk", "softmax", "random"):
-        for rounds in (2, 5, 20):  # 10, the default, stands for the paper's 5
+        for rounds in (2, 5, 10, 20):
             made = adacur(scorer, anchors(500), budget=budget, rounds=rounds, how=how, paper=True)
             add(["ADACUR", how, str(rounds), "500"], made)
-    for rounds in (2, 5, 20):  # 10, the default, stands for the paper's 5
+    for rounds in (2, 5, 10, 20):
         made = adacur(scorer, anchors(500), budget=budget, rounds=rounds, first=first, paper=True)
         add(["ADACUR, MiniLM first", "topk", str(rounds), "500"], made)
     for count in (100, 200):

@@ -13,7 +13,7 @@ from vizsla.evaluation import compare, evaluate
 from vizsla.evaluation.compare import paired_tests
 from vizsla.evaluation.measures import JudgedQueries
 from vizsla.evaluation.runs import run_notes
-from vizsla.evaluation.significance import effect_size, mean_interval
+from vizsla.evaluation.significance import effect_size, mean_interval, share_bounds
 
 ITEMS = [f"d{number}" for number in range(14)]
 
@@ -40,7 +40,19 @@ def test_a_query_for_which_a_measure_is_not_defined_changes_no_figure_of_a_test(
         assert list(other.to_dict().values())[3:] == pytest.approx(list(one.to_dict().values())[3:], nan_ok=True)
         difference = values[one.a][one.measure] - values[one.b][one.measure]
         assert one.difference == pytest.approx(difference.mean()) and one.effect == effect_size(difference)
-        assert (one.low, one.high) == pytest.approx(mean_interval(difference), nan_ok=True)
+        assert (one.low, one.high) == pytest.approx(mean_interval(difference, bounds=(-1, 1)), nan_ok=True)
+
+
+@given(st.integers(0, 10**6), st.integers(2, 12), st.sampled_from([1, 3]))
+def test_an_interval_ends_where_the_values_of_a_measure_end(seed, queries, most):
+    rng = np.random.default_rng(seed)
+    first, second = (np.append(rng.integers(0, 2, queries) * most, most).astype(float) for _ in range(2))
+    found = paired_tests({"a": Measured({"P": first}), "b": Measured({"P": second})})[0]
+    free = mean_interval(first - second)
+    inside = (max(free.low, -1.0), min(free.high, 1.0)) if most == 1 else tuple(free)
+    assert (found.low, found.high) == pytest.approx(inside)
+    own = mean_interval(first, bounds=share_bounds(first))
+    assert own.high <= 1 if most == 1 else own == mean_interval(first)
 
 
 @given(st.integers(1, 6), st.integers(0, 12), st.booleans())

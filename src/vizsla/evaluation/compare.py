@@ -30,7 +30,7 @@ from vizsla.evaluation.report import (
     write_text,
 )
 from vizsla.evaluation.runs import System, rows_of
-from vizsla.evaluation.significance import TESTS, effect_size, holm, mean_interval, p_values
+from vizsla.evaluation.significance import TESTS, effect_size, holm, mean_interval, p_values, share_bounds
 from vizsla.typing import Float64Array
 
 LETTERS = dict(zip("abcdefghijklmnoprstuvwxyz", "ᵃᵇᶜᵈᵉᶠᵍʰⁱʲᵏˡᵐⁿᵒᵖʳˢᵗᵘᵛʷˣʸᶻ", strict=True))
@@ -52,7 +52,8 @@ class PairedTest:
     p_holm : float
         The same, corrected for all comparisons that were made with it.
     low, high : float
-        The 95 % confidence interval of the difference, by Student's t distribution.
+        The 95 % confidence interval of the difference, by Student's t distribution; within -1 and 1 for measures
+        from 0 to 1.
     effect : float
         Cohen's d of the paired differences: their mean over their standard deviation.
     """
@@ -87,9 +88,12 @@ def paired_tests(
     compared = [(measure, a, b) for measure in evaluations[pairs[0][0]].measures for a, b in pairs]
     columns = [evaluations[a].per_query[m] - evaluations[b].per_query[m] for m, a, b in compared]
     p = p_values(np.column_stack(columns), test=test, samples=samples, seed=seed)
+    bounds = [_difference_bounds(evaluations[a], evaluations[b], measure) for measure, a, b in compared]
+    intervals = [mean_interval(column, bounds=ends) for column, ends in zip(columns, bounds, strict=True)]
+    found = zip(compared, columns, p.tolist(), holm(p).tolist(), intervals, strict=True)
     return [
-        PairedTest(*names, _mean(column), raw, corrected, *mean_interval(column), effect_size(column))
-        for names, column, raw, corrected in zip(compared, columns, p.tolist(), holm(p).tolist(), strict=True)
+        PairedTest(*names, _mean(column), raw, corrected, *ends, effect_size(column))
+        for names, column, raw, corrected, ends in found
     ]
 
 
@@ -114,6 +118,12 @@ def _pairs(names: list[str], baseline: str | None) -> list[tuple[str, str]]:
     if baseline is None:
         return list(combinations(names, 2))
     return [(name, baseline) for name in names if name != baseline]
+
+
+def _difference_bounds(a: Evaluation, b: Evaluation, measure: str) -> tuple[float, float]:
+    """Return the least and the greatest difference that a measure from 0 to 1 allows."""
+    ends = [share_bounds(one.per_query[measure])[1] for one in (a, b)]
+    return -max(ends), max(ends)
 
 
 def _mean(differences: Float64Array) -> float:

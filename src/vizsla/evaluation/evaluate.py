@@ -38,7 +38,7 @@ from vizsla.evaluation.report import (
     write_text,
 )
 from vizsla.evaluation.runs import System, check_answers, run_notes, run_of, system_name
-from vizsla.evaluation.significance import Interval, mean_interval
+from vizsla.evaluation.significance import Interval, mean_interval, share_bounds
 from vizsla.io.trec import word
 
 
@@ -93,9 +93,13 @@ class Evaluation:
         return run_notes(self.run, self.queries)
 
     def interval(self, measure: str, *, level: float = 0.95) -> Interval:
-        """Return the confidence interval of a measure's mean over queries, by Student's t distribution."""
+        """Return the confidence interval of a measure's mean over queries, by Student's t distribution.
+
+        Where all values are from 0 to 1, so is the interval.
+        """
         check_choice("measure", measure, list(self.per_query))
-        return mean_interval(self.per_query[measure], level=level)
+        values = self.per_query[measure]
+        return mean_interval(values, level=level, bounds=share_bounds(values))
 
     def to_dict(self) -> dict[str, Any]:
         """Return `{"measures": …, "cost": …}`."""

@@ -118,14 +118,27 @@ class Interval(NamedTuple):
     high: float
 
 
-def mean_interval(values: Float64Array, *, level: float = 0.95) -> Interval:
+def mean_interval(
+    values: Float64Array, *, level: float = 0.95, bounds: tuple[float, float] = (-np.inf, np.inf)
+) -> Interval:
     """Return the confidence interval of a mean by Student's t distribution; NaN values are left out.
+
+    Parameters
+    ----------
+    values : float array
+        One per query.
+    level : float
+        The share of such intervals that hold the true mean.
+    bounds : pair of float
+        What no value can be below and above: the interval is cut there.
 
     Examples
     --------
     >>> low, high = mean_interval(np.array([0.1, 0.2, 0.4]))
     >>> round(low, 4), round(high, 4)
     (-0.1461, 0.6128)
+    >>> mean_interval(np.array([0.1, 0.2, 0.4]), bounds=(0, 1)).low
+    0.0
     """
     from scipy.special import stdtrit
 
@@ -134,7 +147,20 @@ def mean_interval(values: Float64Array, *, level: float = 0.95) -> Interval:
     if len(kept) < 2:
         return Interval(np.nan, np.nan)
     reach = float(stdtrit(len(kept) - 1, 0.5 + level / 2) * kept.std(ddof=1) / np.sqrt(len(kept)))
-    return Interval(float(kept.mean()) - reach, float(kept.mean()) + reach)
+    mean = float(kept.mean())
+    return Interval(max(mean - reach, float(bounds[0])), min(mean + reach, float(bounds[1])))
+
+
+def share_bounds(values: Float64Array) -> tuple[float, float]:
+    """Return 0 and 1 for the values of a measure that are all between them, and no bounds for others.
+
+    Examples
+    --------
+    >>> share_bounds(np.array([0.0, np.nan, 0.5])), share_bounds(np.array([0.0, 3.0]))
+    ((0.0, 1.0), (-inf, inf))
+    """
+    kept = values[~np.isnan(values)]
+    return (0.0, 1.0) if ((kept >= 0) & (kept <= 1)).all() else (-np.inf, np.inf)
 
 
 def effect_size(differences: Float64Array) -> float:

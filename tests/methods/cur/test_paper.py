@@ -38,6 +38,14 @@ def test_every_round_takes_the_best_by_the_pseudo_inverse(query):
         assert len(chosen) == 4 and estimates[others].max(initial=-np.inf) <= worst + 1e-4
 
 
+@pytest.mark.parametrize(
+    ("given", "paper", "taken"), [(None, False, 10), (None, True, 5), (10, True, 10), (5, False, 5)]
+)
+def test_rounds_are_the_papers_only_where_none_are_given(given, paper, taken):
+    search = adacur(scorer(), anchors(), budget=20, rounds=given, paper=paper, seed=4)
+    assert search.plan.rounds == taken == search.trace(QUERIES[0]).rounds.max()
+
+
 @pytest.mark.parametrize("query", QUERIES[:3])
 def test_anncur_takes_each_querys_own_anchors_from_a_retriever(query):
     first = tfidf(ITEMS)

@@ -157,7 +157,7 @@ def adacur(
     anchors: AnchorScores,
     *,
     budget: int = 100,
-    rounds: int = DEFAULT_ROUNDS,
+    rounds: int | None = None,
     first: Retriever | None = None,
     how: str = "topk",
     epsilon: float = 0.0,
@@ -181,8 +181,8 @@ def adacur(
         From `score_anchors`.
     budget : int
         Calls a query.
-    rounds : int
-        Number of rounds; estimates are updated after each.
+    rounds : int, optional
+        Number of rounds; estimates are updated after each. 10 unless given, and 5 with `paper`.
     first : Retriever, optional
         Finds the first round's items; they are drawn at random unless given.
     how : {"topk", "softmax", "random"}
@@ -202,8 +202,8 @@ def adacur(
     seed : int
         Fixes what is drawn.
     paper : bool
-        The paper to the letter: the pseudo-inverse (`ridge=0`) and 5 rounds, unless other rounds are given, on anchors
-        that are stored in float32, which must be so.
+        The paper to the letter: the pseudo-inverse (`ridge=0`), and 5 rounds unless `rounds` is given; the anchors
+        must be stored in float32.
 
     Examples
     --------
@@ -217,7 +217,9 @@ def adacur(
     ([['c']], 3)
     """
     if paper:
-        ridge, rounds = _paper_ridge(anchors, ridge), PAPER_ROUNDS if rounds == DEFAULT_ROUNDS else rounds
+        ridge = _paper_ridge(anchors, ridge)
+    if rounds is None:
+        rounds = PAPER_ROUNDS if paper else DEFAULT_ROUNDS
     plan = Plan(budget, rounds, how, epsilon, stop=stop)
     return Adacur(scorer, anchors, plan, first=first, ridge=ridge, pool=pool, pool_size=pool_size, seed=seed)
 
