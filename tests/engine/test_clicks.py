@@ -37,8 +37,8 @@ def members():
 @given(seed=st.integers(0, 2**32))
 def test_a_process_that_followed_all_changes_answers_as_one_that_opens_anew(seed):
     chance = random.Random(seed)
-    model = Model(chance)
     recipes, bindings = members()
+    model = Model(chance, recipes)
     with tempfile.TemporaryDirectory(dir=MEMORY) as base:
         folder = Path(base) / "engine"
         options = {"metadata": {"price": "number", "brand": "text"}, "flush_rows": 10, "maintenance": "manual"}

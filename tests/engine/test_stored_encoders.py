@@ -68,7 +68,11 @@ def test_creation_that_is_stopped_leaves_nothing(tmp_path, monkeypatch, empty):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(Follower, "current", stopped)
-    members = {"words": Recipe.of("bm25"), "letters": Recipe.of("tfidf"), "both": "words + letters"}
+    members = {
+        "words": Recipe.of("bm25"),
+        "letters": Recipe.of("tfidf"),
+        "both": "words.normalized() + letters.normalized()",
+    }
     with pytest.raises(KeyboardInterrupt):
         Engine.create(folder, members=members)
     assert calls and [path.name for path in tmp_path.rglob("*")] == (["engine"] if empty else [])
