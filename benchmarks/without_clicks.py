@@ -22,13 +22,13 @@ from numpy.typing import NDArray
 from benchmarks.minilm_vectors import minilm_vectors
 from benchmarks.pefa_collection import Collection
 from vizsla._internal.terminal import markdown_table
-from vizsla.autopilot.without_clicks import pseudo_queries, taught_tokens
 from vizsla.base.encoder import FunctionEncoder
 from vizsla.base.retriever import Retriever
 from vizsla.data.dataset import Dataset
 from vizsla.methods.bm25 import bm25
 from vizsla.methods.dense import dense
 from vizsla.methods.tokens.model import tokens
+from vizsla.methods.tokens.taught_tokens import pseudo_queries, taught_tokens
 
 SPLITS = {"seen": "test-seen", "unseen": "test-unseen"}
 DRAWS = 1_000

@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 
 import vizsla
-from vizsla.autopilot.without_clicks import pseudo_queries, pseudo_searches, taught_tokens, teacher_clicks
+from vizsla.autopilot.without_clicks import pseudo_searches
 from vizsla.base.encoder import FunctionEncoder
 from vizsla.encoders.lsa import LsaEncoder
 from vizsla.errors import InputError
+from vizsla.methods.tokens.taught_tokens import pseudo_queries, taught_tokens, teacher_clicks
 
 PLACES = ["harbor", "castle", "garden", "bridge", "tower", "market", "museum", "temple", "forest", "valley"]
 TIMES = ["winter", "summer", "morning", "evening", "monday", "harvest", "carnival", "easter", "noon", "midnight"]
@@ -80,13 +81,84 @@ def test_without_an_encoder_it_is_words_and_says_so(tmp_path):
 
 def test_with_an_encoder_words_and_vectors_are_added():
     made = vizsla.learn(catalog(), encoder=teacher_encoder())
-    assert [one.name for one in made.report.measured] == ["fused", "bm25"]
+    assert [one.name for one in made.report.measured] == ["fused", "taught", "bm25"]
     query = f"{SECRET['castle']} {SECRET['noon']}"
     assert made(query, k=1).ids == [["castle-noon"]]
-    small = vizsla.learn(catalog(), encoder=teacher_encoder(), limit="170 bytes/item")
+    small = vizsla.learn(catalog(), encoder=teacher_encoder(), limit="166 bytes/item")
     assert small.report.winner == "bm25"
     with pytest.raises(InputError, match="one that BM25 keeps"):
         vizsla.learn(catalog(), limit="1 bytes/item")
+
+
+HOURS = [f"hour{number}" for number in range(40)]
+SAME = {"castle": "fort", "harbor": "port", "forest": "woods", "market": "bazaar", "valley": "dale"}
+"""Items have one word or the other; for the teacher they are the same."""
+
+
+def twofold_catalog():
+    """Every place under both of its names, so that words find half of what is meant."""
+    rows = [
+        (f"{name}-{time}", f"{name} {time}") for one, other in SAME.items() for name in (one, other) for time in HOURS
+    ]
+    return vizsla.Dataset.of(dict(rows))
+
+
+def twofold_encoder():
+    kinds = [*SAME, *HOURS]
+    known = {word: at for at, word in enumerate(kinds)} | {other: kinds.index(one) for one, other in SAME.items()}
+
+    def encode(texts):
+        rows = np.zeros((len(texts), len(kinds)), np.float32)
+        for row, text in zip(rows, texts, strict=True):
+            row[[known[word] for word in text.lower().split() if word in known]] = 1
+        return rows
+
+    return FunctionEncoder(encode, dim=len(kinds), name="twofold")
+
+
+def titled(data):
+    """The same items with their words as a title, of which queries are made."""
+    return vizsla.Dataset.of([{"id": item.id, "title": item.text, "text": item.text} for item in data.items])
+
+
+@pytest.mark.parametrize("artifact", [False, True])
+def test_taught_tokens_are_delivered_where_vectors_are_too_large(artifact, tmp_path):
+    """They call to mind what is the same for the teacher; a lock builds them again, and so does an engine."""
+    data, encoder = titled(twofold_catalog()), twofold_encoder()
+    path, limit = tmp_path / "places", "100 bytes/item"
+    made = vizsla.learn(data, path, encoder=encoder, limit=limit, artifact=artifact)
+    assert made.report.winner == "taught"
+    assert "need no model for a query, stand" in made.report.summary
+    asked = [f"{name} {time}" for one in SAME for name in (one, SAME[one]) for time in HOURS]
+    meant = [{f"{one}-{time}", f"{SAME[one]}-{time}"} for one in SAME for _ in range(2) for time in HOURS]
+
+    def share(search):
+        return np.mean([set(found) == both for found, both in zip(search(asked, k=2).ids, meant, strict=True)])
+
+    assert share(made) > share(vizsla.bm25(data)) + 0.05
+    lock = tmp_path / "places.learn" / "lock.json"
+    again = vizsla.learn(data, tmp_path / "again", encoder=encoder, artifact=True, replay=lock)
+    assert again(asked, k=5).ids == made(asked, k=5).ids
+    if artifact:
+        assert vizsla.load(path)(asked, k=5).ids == again(asked, k=5).ids  # without an encoder
+        return
+    made.rebuild("taught")
+    assert made(asked, k=5).ids == again(asked, k=5).ids
+    made.close()
+
+
+def test_taught_tokens_fall_where_they_are_no_closer_to_their_teacher_than_words():
+    """A teacher that searches by words teaches nothing that BM25 does not know."""
+    data = titled(twofold_catalog())
+    words = sorted({word for item in data.items for word in item.text.split()})
+
+    def encode(texts):
+        return np.array([[word in text.split() for word in words] for text in texts], np.float32)
+
+    encoder = FunctionEncoder(encode, dim=len(words), name="words")
+    made = vizsla.learn(data, encoder=encoder, limit="100 bytes/item")
+    assert made.report.winner == "bm25"
+    assert "do not stand" in made.report.summary
 
 
 @pytest.mark.parametrize("artifact", [False, True])

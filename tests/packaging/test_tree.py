@@ -33,7 +33,8 @@ SHORT = {
 OWN = {
     "autopilot/delivery.py": "the winner as engine or artifact, apart from its choice",
     "autopilot/learning_report.py": "the report, which users read",
-    "autopilot/without_clicks.py": "functions that users call",
+    "autopilot/without_clicks.py": "the choice without labels, apart from that by clicks",
+    "methods/tokens/taught_tokens.py": "functions that users call",
     "autopilot/svg_charts.py": "drawing with tests of its own",
     "autopilot/rivals.py": "what is compared with, apart from candidates",
     "artifacts/pickling.py": "imported when an artifact is pickled",

@@ -23,7 +23,7 @@ from vizsla.autopilot.learning_report import (
 )
 from vizsla.autopilot.limits import Limits, SearchCost, measured_cost, seconds_of
 from vizsla.autopilot.log_summary import LogSummary
-from vizsla.autopilot.proposals import BASELINE, Candidate, Workshop, own_encoder, proposed
+from vizsla.autopilot.proposals import BASELINE, VECTORS, Candidate, Workshop, own_encoder, proposed
 from vizsla.autopilot.race import ProgressStage, Race, Watch, family_bests
 from vizsla.autopilot.refinements import (
     SCORER,
@@ -35,7 +35,15 @@ from vizsla.autopilot.refinements import (
 from vizsla.autopilot.rivals import Rival, rival_of
 from vizsla.autopilot.searches import LearningSplits, newest_clicks, split_log
 from vizsla.autopilot.trials import LearningTrial, TrialStore, data_digest
-from vizsla.autopilot.without_clicks import SAID, pseudo_queries, pseudo_searches, unjudged_plans
+from vizsla.autopilot.without_clicks import (
+    SAID,
+    TAUGHT,
+    Standing,
+    held_queries,
+    pseudo_searches,
+    taught_candidate,
+    unjudged_plans,
+)
 from vizsla.base.encoder import Encoder
 from vizsla.base.placement import Placement
 from vizsla.base.recipe import Recipe
@@ -51,8 +59,6 @@ MAX_PARTS = 5
 """So many candidates, the best of their families, may be fused."""
 HOPELESS = 0.25
 """A family below this share of the best one's quality is no part of a fusion, unless it knows repeated queries."""
-MAX_JUDGED_ITEMS = 500
-"""Of so many items queries are made to show figures where there are no clicks."""
 MAX_SCORED = 300
 """So many searches choose and report where a scorer takes part: its calls are dear."""
 CURVE_SHARES = (0.25, 0.5)
@@ -98,7 +104,7 @@ def learn(
     ----------
     dataset : Dataset
         Items and clicks. Without clicks nothing can be judged; then words and vectors, if there is an encoder, are
-        added with equal weights, and the report says so.
+        added with equal weights, or where that is over the limit, tokens that the vectors taught; the report says so.
     path : path, optional
         A new folder for an engine whose default member is the winner. Trials, report and lock are written beside it,
         in `PATH.learn`. Without it the winner is returned as a retriever in memory.
@@ -166,7 +172,7 @@ def learn(
             winner, dataset, target, artifact, {}, bindings, threads, lock["seed"], None, expected=lock["digest"]
         )
     if not dataset.clicks.nnz:
-        winner, report = _unjudged(dataset, limits, bindings, seed, threads)
+        winner, report = _unjudged(dataset, limits, seconds, bindings, seed, threads)
         return _delivered(winner, dataset, target, artifact, {}, bindings, threads, seed, report)
     splits = split_log(dataset, seed=seed)
     if scorer is not None:
@@ -235,35 +241,58 @@ def _work_folder(target: Path) -> Path:
 
 
 def _unjudged(
-    dataset: Dataset, limits: Limits, bindings: Mapping[str, Any], seed: int, threads: int
+    dataset: Dataset, limits: Limits, seconds: float, bindings: Mapping[str, Any], seed: int, threads: int
 ) -> tuple[Winner, LearningReport]:
     """Choose without clicks, by what is best without labels, and say that nothing was judged."""
     start, encoder = perf_counter(), bindings.get("encoder")
     candidates = {BASELINE: Candidate(BASELINE, "words", Recipe.of("bm25"))}
     if encoder is not None:
         candidates = proposed(dataset, encoder=encoder)
-    workshop = Workshop(dataset, candidates, bindings=bindings, threads=threads)
-    searches = pseudo_searches(dataset, pseudo_queries(dataset, seed=seed, max_items=MAX_JUDGED_ITEMS))
-    rows, finalists, chosen = [], [], None
+    # As an engine would read it back: with the same items the same tokens are taught again.
+    workshop = Workshop(as_stored(dataset), candidates, bindings=bindings, threads=threads)
+    taught_items = 0
+    if (taught := taught_candidate(workshop, seconds, seed=seed, threads=threads)) is not None:
+        workshop.candidates = candidates = {**candidates, TAUGHT: taught}
+        taught_items = int(taught.recipe.settings["max_items"])
+    searches = pseudo_searches(dataset, held_queries(dataset, taught_items, seed=seed))
+    answers = {}
+    finalists: list[Finalist] = []
     for plan in unjudged_plans(candidates):
         built = Winner.of(plan, candidates).composed(workshop)
-        values = searches.measure(searches.answers(built, threads=threads))
+        answers[plan.expression] = searches.answers(built, threads=threads)
         cost = measured_cost(built, searches.texts, calls=0, seed=seed)
-        refused = limits.exceeded(cost)
-        finalists.append(_finalist_said(Finalist(plan, values, cost, refused), searches.quality(values), False))
-        if chosen is None and not refused:
-            chosen = plan, values
-        if chosen is not None:
-            name = "fused" if len(plan.parts) > 1 else plan.expression
-            rows.append(measured_system(name, plan.expression, searches, values, chosen[1], cost=cost))
+        values = searches.measure(answers[plan.expression])
+        finalists.append(Finalist(plan, values, cost, limits.exceeded(cost)))
+    notes = []
+    if taught is not None:
+        teacher = searches.answers(workshop.built(VECTORS), threads=threads)
+        standing = Standing.of(searches, answers[TAUGHT], answers[BASELINE], teacher)
+        notes.append(standing.said)
+        if not standing.stands:
+            finalists = [
+                one._replace(refused=one.refused or "no clear gain over words")
+                if one.plan.expression == TAUGHT
+                else one
+                for one in finalists
+            ]
+    chosen = next((one for one in finalists if not one.refused), None)
     if chosen is None:
         raise InputError(f"`limit` must be one that BM25 keeps. Got {limits}.")
+    rows = [
+        measured_system(
+            "fused" if len(one.plan.parts) > 1 else one.plan.expression, one.plan.expression, searches, one.values,
+            chosen.values, cost=one.cost,
+        )
+        for one in sorted(finalists, key=lambda one: one is not chosen)
+    ]  # fmt: skip
     split = {"by": "no clicks", "learn_clicks": 0, "choose_searches": 0, "report_searches": len(searches)}
-    winner = Winner.of(chosen[0], candidates)
+    winner = Winner.of(chosen.plan, candidates)
     recipes = {name: each.recipe.to_dict() for name, each in winner.candidates.items()}
     report = LearningReport(
-        SAID.format(chosen[0].expression), chosen[0].expression, recipes, LogSummary.of(dataset).to_dict(), split,
-        str(limits), [], finalists, rows, 0.0, 0.0, 0.0, [], [], seconds=perf_counter() - start,
+        " ".join([SAID.format(chosen.plan.expression), *notes]), chosen.plan.expression, recipes,
+        LogSummary.of(dataset).to_dict(), split, str(limits), [],
+        [_finalist_said(one, searches.quality(one.values), False) for one in finalists], rows, 0.0, 0.0, 0.0, [], [],
+        seconds=perf_counter() - start,
     )  # fmt: skip
     return winner, report
 

@@ -1,84 +1,36 @@
-"""A search without clicks: queries made of the items' texts, fusion without labels, and tokens taught by a teacher."""
+"""A search without clicks: fusion without labels, and whether tokens that a teacher taught stand."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
+from time import perf_counter
+from typing import NamedTuple
 
 import numpy as np
 
 from vizsla.autopilot.fusing import SearchPlan
-from vizsla.autopilot.proposals import BASELINE, VECTORS
-from vizsla.autopilot.searches import Searches
+from vizsla.autopilot.proposals import BASELINE, VECTORS, Candidate, Workshop
+from vizsla.autopilot.searches import DEPTH, Searches
+from vizsla.base.recipe import Recipe
 from vizsla.base.retriever import Retriever
-from vizsla.core.validation import generator
+from vizsla.core.candidates import Candidates
 from vizsla.data.dataset import Dataset
-from vizsla.errors import InputError
 from vizsla.learning.query_mix import WARM, Mix
-from vizsla.methods.tokens.model import TokenRetriever, tokens
+from vizsla.methods.tokens.taught_tokens import MAX_ITEMS, TEACHER_HITS, pseudo_queries
 
-MAX_ITEMS = 10_000
-"""Maximum number of items, drawn at random, that queries are made from."""
-SPAN_WORDS = (3, 7)
-TEACHER_HITS = 5
-"""So many of the teacher's best hits count as clicks, the r-th as 1 / r of one."""
-TAUGHT_EPOCHS = 2
-"""What was measured on squad-sent: R@10 .839 seen and .835 unseen, BM25 .823 and .811."""
+TAUGHT = "taught"
+MAX_JUDGED_ITEMS = 500
+"""Of so many items queries are made that nothing is taught by: to show figures, and whether taught tokens stand."""
+TIMED_TEXTS = 32
+TEXTS_PER_ITEM = 2
+TEACHING_SHARE = 0.5
+"""The share of the time that a teacher may take to answer the queries that are made."""
+MIN_TAUGHT_ITEMS = 50
+TAUGHT_SHARE = 0.9
+"""So many of the items may teach at most: queries made of the others judge."""
 EQUAL_SUM = "0.5*{}.normalized('zscore') + 0.5*{}.normalized('zscore')"
 """How two parts are added without labels. R@10 / MRR@10 on squad-sent, seen: BM25 .823/.676, MiniLM .865/.670, this
 .891/.751, equal weights by minmax .889/.748, by rank .876/.722."""
-_SENTENCE = re.compile(r"(?<=[.!?。])\s+|\n+")
-
-Generate = Callable[[str], Iterable[str]]
-
-
-def pseudo_queries(
-    dataset: Dataset, *, seed: int = 0, max_items: int = MAX_ITEMS, generate: Generate | None = None
-) -> list[tuple[str, int]]:
-    """Return texts that a user who looks for an item might type, each with the number of the item.
-
-    An item gives its title, where it has one, its heading, and a few words in a row of one of its sentences.
-
-    Parameters
-    ----------
-    dataset : Dataset
-        Items with texts.
-    seed : int
-        Draws items, sentences and words.
-    max_items : int
-        From how many items.
-    generate : callable, optional
-        Returns the queries for a text in place of these, for example by a language model.
-
-    Examples
-    --------
-    >>> fruit = Dataset.of({"f": "A fig is a fruit. It grows on small trees in the south."})
-    >>> pseudo_queries(fruit, seed=3)
-    [('grows on small', 0)]
-    """
-    rng = generator(seed)
-    chosen = np.sort(rng.permutation(len(dataset.items))[:max_items]).tolist()
-    found: list[tuple[str, int]] = []
-    for number in chosen:
-        item = dataset.items[number]
-        if generate is not None:
-            made: Iterable[str] = generate(item.default_text())
-        else:
-            made = [item.title, str(item.metadata.get("heading") or ""), _span(item.text, rng)]
-        found += [(text.strip(), number) for text in made if text.strip()]
-    return list(dict.fromkeys(found))
-
-
-def _span(text: str, rng: np.random.Generator) -> str:
-    """Return some words in a row of a sentence."""
-    sentences = [sentence.split() for sentence in _SENTENCE.split(text) if len(sentence.split()) >= SPAN_WORDS[0]]
-    if not sentences:
-        return ""
-    words = sentences[int(rng.integers(len(sentences)))]
-    count = min(int(rng.integers(SPAN_WORDS[0], SPAN_WORDS[1] + 1)), len(words))
-    start = int(rng.integers(len(words) - count + 1))
-    return " ".join(words[start : start + count])
 
 
 def pseudo_searches(dataset: Dataset, pairs: Sequence[tuple[str, int]]) -> Searches:
@@ -90,73 +42,99 @@ def pseudo_searches(dataset: Dataset, pairs: Sequence[tuple[str, int]]) -> Searc
     return Searches([text for text, _ in pairs], wanted, np.full(len(pairs), WARM), Mix(0.0, 1.0, 0.0))
 
 
-def teacher_clicks(
-    teacher: Retriever, texts: Sequence[str], *, hits: int = TEACHER_HITS
-) -> list[tuple[str, str, float]]:
-    """Return a teacher's best hits as clicks: the r-th weighs 1 / r; hits without a score above 0 are left out.
+def held_queries(dataset: Dataset, taught_items: int, *, seed: int) -> list[tuple[str, int]]:
+    """Return queries of other items than those that tokens are taught by, and with other texts."""
+    known = {text for text, _ in pseudo_queries(dataset, seed=seed, max_items=taught_items)}
+    made = pseudo_queries(dataset, seed=seed, max_items=MAX_JUDGED_ITEMS, skip=taught_items)
+    return [(text, item) for text, item in made if text not in known]
 
-    Parameters
-    ----------
-    teacher : Retriever
-        A dense retriever, or anything re-ranked by a cross-encoder.
-    texts : sequence of str
-        Queries, real ones or made ones.
-    hits : int
-        How many hits of each count.
 
-    Examples
-    --------
-    >>> from vizsla.methods.bm25 import bm25
-    >>> teacher_clicks(bm25({"f": "a fig", "j": "fig jam, sweet"}), ["fig"])
-    [('fig', 'f', 1.0), ('fig', 'j', 0.5)]
-    """
+def affordable_items(teacher: Retriever, dataset: Dataset, seconds: float, *, seed: int, threads: int = 1) -> int:
+    """Return from how many items queries may be made for a teacher to answer them in a share of the time."""
+    texts = [text for text, _ in pseudo_queries(dataset, seed=seed, max_items=TIMED_TEXTS)][:TIMED_TEXTS]
     if not texts:
-        raise InputError("`texts` must be queries to teach by. Got none.")
-    different = list(dict.fromkeys(texts))
-    rows = zip(different, teacher(different, hits), strict=True)
-    return [(text, hit.id, 1 / rank) for text, row in rows for rank, hit in enumerate(row, 1) if (hit.score or 0.0) > 0]
+        return 0
+    start = perf_counter()
+    teacher(texts, DEPTH, threads=threads)
+    each = (perf_counter() - start) / len(texts)
+    affordable = int(TEACHING_SHARE * seconds / max(each * TEXTS_PER_ITEM, 1e-9))
+    return min(affordable, MAX_ITEMS, round(TAUGHT_SHARE * len(dataset.items)))
 
 
-def taught_tokens(
-    dataset: Dataset, teacher: Retriever, texts: Sequence[str], *, epochs: int = TAUGHT_EPOCHS, seed: int = 0
-) -> TokenRetriever:
-    """Learn from a teacher what the tokens of a query weigh and call to mind: its search, without its model.
+def taught_candidate(workshop: Workshop, seconds: float, *, seed: int, threads: int = 1) -> Candidate | None:
+    """Return tokens that vectors teach; None where there are no vectors, or no time to ask them."""
+    if VECTORS not in workshop.candidates:
+        return None
+    count = affordable_items(workshop.built(VECTORS), workshop.dataset, seconds, seed=seed, threads=threads)
+    if count < MIN_TAUGHT_ITEMS:
+        return None
+    recipe = Recipe.of("taught_tokens", teacher=VECTORS, max_items=count, seed=seed)
+    return Candidate(TAUGHT, "tokens", recipe)
 
-    Parameters
+
+def _wanting(made: Searches, teacher: Candidates) -> Searches:
+    """Return the same searches with the teacher's best as the right answers."""
+    from scipy.sparse import csr_array
+
+    row_of = {text: row for row, text in enumerate(dict.fromkeys(made.texts))}
+    rows = [teacher.row(row_of[text])[0][:TEACHER_HITS] for text in made.texts]
+    offsets = np.cumsum([0, *map(len, rows)])
+    items = np.concatenate([np.zeros(0, np.int32), *rows])
+    wanted = csr_array((np.ones(len(items), np.float32), items, offsets), shape=made.wanted.shape)
+    return Searches(made.texts, wanted, made.kinds, made.mix)
+
+
+class Standing(NamedTuple):
+    """Whether taught tokens stand, and why.
+
+    Attributes
     ----------
-    dataset : Dataset
-        The items; no click is used.
-    teacher : Retriever
-        Over the same items.
-    texts : sequence of str
-        Queries, real ones without their clicks, or those of `pseudo_queries`.
-    epochs : int
-        Passes over the queries.
-    seed : int
-        Seed of the order.
-
-    Examples
-    --------
-    >>> from vizsla.methods.bm25 import bm25
-    >>> fruit = Dataset.of({"f": "a fig", "c": "a red car"})
-    >>> teacher = bm25({"f": "a fig", "c": "a vehicle"})
-    >>> taught_tokens(fruit, teacher, ["vehicle", "a vehicle"])("vehicle", k=1).ids
-    [['c']]
+    stands : bool
+        Whether they may be delivered.
+    said : str
+        Figures in a sentence.
     """
-    texts_of = {item.id: item.default_text() for item in dataset.items}
-    clicks: Any = teacher_clicks(teacher, texts)
-    return tokens(texts_of, clicks, epochs=epochs, seed=seed)
+
+    stands: bool
+    said: str
+
+    @classmethod
+    def of(cls, made: Searches, taught: Candidates, words: Candidates, teacher: Candidates) -> Standing:
+        """Judge by queries that nothing was taught by: closer to the teacher than words, and not surely below words.
+
+        Parameters
+        ----------
+        made : Searches
+            Queries made of items, which these are the answers to find.
+        taught, words, teacher : Candidates
+            Answers to the same queries.
+        """
+        theirs = _wanting(made, teacher)
+        own, base = theirs.measure(taught), theirs.measure(words)
+        closer = theirs.interval(own - base)
+        found = made.interval(made.measure(taught) - made.measure(words))
+        stands = closer.low > 0 and found.high >= 0
+        said = (
+            f"Tokens taught by {VECTORS}, which need no model for a query, {'stand' if stands else 'do not stand'}. "
+            f"On {len(made):,} queries that they were not taught by, nDCG@10 is {theirs.quality(own):.3f} with the "
+            f"teacher's {TEACHER_HITS} best as the right answers ({BASELINE} {theirs.quality(base):.3f}), and differs "
+            f"from {BASELINE} by {found.mean:+.3f} ({found.low:+.3f} to {found.high:+.3f}) with the items that the "
+            "queries were made of."
+        )
+        return cls(stands, said)
 
 
 def unjudged_plans(candidates: Iterable[str]) -> list[SearchPlan]:
-    """Return what to deliver where nothing can be judged, the preferred first: words with vectors, then words.
+    """Return what to deliver where nothing can be judged, the preferred first: words with vectors, tokens, words.
 
     Examples
     --------
-    >>> [plan.expression for plan in unjudged_plans(["bm25"])]
-    ['bm25']
+    >>> [plan.expression for plan in unjudged_plans(["bm25", "taught"])]
+    ['taught', 'bm25']
     """
     plans = [SearchPlan(BASELINE, (BASELINE,))]
+    if TAUGHT in candidates:
+        plans.insert(0, SearchPlan(TAUGHT, (TAUGHT,)))
     if VECTORS in candidates:
         plans.insert(0, SearchPlan(EQUAL_SUM.format(BASELINE, VECTORS), (BASELINE, VECTORS)))
     return plans
@@ -164,5 +142,6 @@ def unjudged_plans(candidates: Iterable[str]) -> list[SearchPlan]:
 
 SAID = (
     "There are no clicks, so nothing could be judged: {} is what is best without labels on public sets. The figures "
-    "below are of queries made of the items' own words, which favor searching by words."
+    "below are of queries made of the items' own words, which favor searching by words. What could not be learned: "
+    "words that users have and neither the items nor a model knows, which items are wanted, and what each field weighs."
 )

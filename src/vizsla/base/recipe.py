@@ -30,6 +30,7 @@ BUILDERS = {
     "token_weights": "vizsla.methods.tokens.model:token_weights",
     "tokens": "vizsla.methods.tokens.model:tokens",
     "train_tokens": "vizsla.methods.tokens.train_tokens:train_tokens",
+    "taught_tokens": "vizsla.methods.tokens.taught_tokens:taught_tokens",
     "train_sidr": "vizsla.methods.sidr.train_sidr:train_sidr",
     "sidr": "vizsla.methods.sidr.model:sidr",
     "click_memory": "vizsla.methods.remembered_clicks:click_memory",

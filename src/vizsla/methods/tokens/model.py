@@ -222,8 +222,8 @@ class TokenRetriever(IndexRetriever):
         return self._kept(made) if self.learned else made
 
     def refit_on(self, dataset: Dataset, *, threads: int = 1) -> Self:
-        """Return itself, if its table is not learned; else learn it again. A table that came from elsewhere raises."""
-        if not self.learned:
+        """Return itself, if no click taught it; else learn its table again. A table that came from elsewhere raises."""
+        if not self.learned or (self._recipe is not None and self._recipe.kind == "taught_tokens"):
             return self
         if self._recipe is None or self._recipe.kind not in ("tokens", "train_tokens", "train_sidr"):
             raise InputError(
