@@ -116,7 +116,7 @@ def learn(
         A dense encoder to try; without one, latent semantic analysis of the items.
     scorer : Scorer, optional
         Scores pairs of a query and an item, such as a cross-encoder over the items' texts: re-ranking by it is tried.
-        An engine keeps no scorers, so this needs `artifact` or no `path`.
+        An engine searches by its members alone, and a scorer cannot be one: this needs `artifact` or no `path`.
     against : Retriever, run or path, optional
         What is used today: a retriever, an artifact, or a TREC run by query ids or texts. The report says to keep it if
         nothing is surely better.
@@ -158,7 +158,10 @@ def learn(
     if target is None and (artifact or runners_up):
         raise InputError("`path` must be given for an artifact or an engine. Got none.")
     if scorer is not None and target is not None and not artifact:
-        raise InputError("`artifact` must be given with a `scorer`: an engine keeps none. Got a path alone.")
+        raise InputError(
+            "`artifact` must be given with a `scorer`: an engine searches by its members alone, and a scorer, which is "
+            "bound to the items that it was made of, cannot be one. Got a path alone."
+        )
     work = None if target is None else _work_folder(target)
     bindings: dict[str, Any] = {} if scorer is None else {SCORER: scorer}
     if encoder is not None:

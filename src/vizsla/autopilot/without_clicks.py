@@ -141,7 +141,8 @@ def unjudged_plans(candidates: Iterable[str]) -> list[SearchPlan]:
 
 
 SAID = (
-    "There are no clicks, so nothing could be judged: {} is what is best without labels on public sets. The figures "
-    "below are of queries made of the items' own words, which favor searching by words. What could not be learned: "
-    "words that users have and neither the items nor a model knows, which items are wanted, and what each field weighs."
+    "There are no clicks, so nothing could be judged: of what keeps the limits, {} is best without labels on public "
+    "sets. The figures below are of queries made of the items' own words, which favor searching by words. What could "
+    "not be learned: words that users have and neither the items nor a model knows, which items are wanted, and what "
+    "each field weighs."
 )
