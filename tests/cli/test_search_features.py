@@ -120,3 +120,14 @@ def test_confidence_is_learned_and_asked_for(tmp_path, monkeypatch, capsys):
     least = every[0]["confidence"]
     sure = hits(capsys, "search", "sure.idx", "word1 word2", "--min-confidence", str(least))
     assert 0 < len(sure) < len(every) and all(hit["confidence"] >= least for hit in sure)
+
+
+@pytest.mark.parametrize("asked", ["tv\n+small\n", "+small\ntv\n"])
+def test_signs_of_any_query_are_words_where_texts_are_not_kept(shop, capsys, asked):
+    assert main(["index", "bm25", "items.csv", "-o", "short.idx"]) == 0
+    (shop / "asked.txt").write_text(asked)
+    assert main(["search", "short.idx", "--queries", "asked.txt", "--json"]) == 0
+    shown = capsys.readouterr()
+    assert "read as words" in shown.err
+    found = {line["query"]: {hit["id"] for hit in line["hits"]} for line in map(json.loads, shown.out.splitlines()[1:])}
+    assert found == {"tv": {"a", "c"}, "+small": {"b"}}

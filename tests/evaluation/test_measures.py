@@ -3,8 +3,9 @@ import re
 import ir_measures
 import pytest
 
+from vizsla.core.strings import Strings
 from vizsla.errors import InputError
-from vizsla.evaluation.measures import depth_needed, parse_measure, parse_measures
+from vizsla.evaluation.measures import JudgedQueries, depth_needed, parse_measure, parse_measures
 
 
 @pytest.mark.parametrize("name", ["nDCG@10", "R@100", "RR@10", "AP", "P@5", "Success@10", "AP(rel=2)@50"])
@@ -64,3 +65,17 @@ def test_the_deepest_cutoff_decides_the_depth():
     assert depth_needed(parse_measures(["nDCG@10", "R@100", "RR@20"])) == 100
     assert depth_needed(parse_measures(["nDCG@10", "AP"])) == 1000
     assert depth_needed(parse_measures(["AP", "R@2000"])) == 2000
+
+
+def test_whatever_queries_are_judged_by_has_a_part_in_their_digest():
+    given = {"ids": ["q", "r"], "texts": ["fig", "pear"], "qrels": {"q": {"a": 1}, "r": {"b": 2}}, "unjudged": 0}
+    changes = [
+        {"ids": ["q", "s"], "qrels": {"q": {"a": 1}, "s": {"b": 2}}},
+        {"texts": ["fig", "plum"]},
+        {"qrels": {"q": {"a": 1}, "r": {"b": 1}}},
+        {"qrels": {"q": {"a": 1}, "r": {"c": 2}}},
+        {"items": Strings.of(["a", "b"])},
+        {"items": Strings.of(["a", "c"])},
+    ]
+    digests = [JudgedQueries(**given | change).digest for change in ({}, *changes)]
+    assert len(set(digests)) == len(digests) and JudgedQueries(**given).digest == digests[0]

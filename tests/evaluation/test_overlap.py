@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from tests.evaluation.judged_dict import JudgedDict
 from tests.support.table_retriever import TableRetriever
 from vizsla.evaluation import overlap
+from vizsla.evaluation.overlap import top_k_recall
 
 ITEMS = ["a", "b", "c", "d", "e"]
 DATA = JudgedDict({"q1": "one", "q2": "two"}, {"q1": {"a": 1, "b": 2, "c": 0}, "q2": {"c": 1, "d": 1, "e": 1}})
@@ -36,3 +39,10 @@ def test_the_report_can_be_read_and_written(tmp_path, capsys):
     assert "5 relevant items, depth 2" in printed and "left alone" in printed
     assert json.loads(seen.to_json(tmp_path / "o.json"))["recall_union"] == 0.8
     assert "| neither | 1 | 0.2000 |" in seen.to_markdown()
+
+
+@pytest.mark.parametrize("k", [1, 2, 5])
+def test_a_query_with_fewer_best_items_than_k_can_be_found_whole(k):
+    exact = {"q": {"fig": 3.0, "pear": 2.0}, "r": {"plum": 1.0}}
+    assert top_k_recall(exact, exact, k) == 1
+    assert top_k_recall({"q": {"fig": 1.0}}, exact, k) == pytest.approx((1 / min(k, 2) + 0) / 2)

@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from vizsla.errors import InputError
-from vizsla.evaluation.significance import p_values
+from vizsla.evaluation.significance import effect_size, p_values
 
 SHIFTS = [(1, 0.0, 8), (2, 0.7, 12), (3, 2.0, 9)]
 CASES = [np.random.default_rng(seed).normal(shift, 1, size=size) for seed, shift, size in SHIFTS]
@@ -110,3 +110,7 @@ def test_wrong_arguments():
         p_values(np.zeros(3))
     with pytest.raises(InputError, match="`samples`"):
         p_values(np.zeros((3, 1)), samples=0)
+
+
+def test_a_steady_difference_has_an_endless_effect_with_its_sign():
+    assert effect_size(np.full(4, -0.25)) == -np.inf and effect_size(np.full(4, 0.25)) == np.inf

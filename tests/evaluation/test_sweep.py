@@ -9,6 +9,7 @@ import pytest
 from tests.evaluation.random_systems import judged_dict, noisy_system
 from vizsla.errors import InputError
 from vizsla.evaluation import evaluate, sweep
+from vizsla.evaluation.sweep import Sweep
 
 DATA = judged_dict(40)
 SYSTEMS = {noise: noisy_system(DATA, noise=noise, seed=1) for noise in (0.1, 1.0, 4.0)}
@@ -50,3 +51,9 @@ def test_wrong_wishes_are_refused(swept):
     untimed = sweep("noise", SYSTEMS, DATA, measures=["R@5"], latency_queries=0)
     with pytest.raises(InputError, match="no query was timed"):
         untimed.curve()
+
+
+def test_settings_are_shown_in_their_own_order(swept):
+    turned = Sweep("noise", dict(reversed(swept.evaluations.items())))
+    assert list(turned.evaluations) == [0.1, 1.0, 4.0]
+    assert turned.curve(x="bytes", y="R@5") == swept.curve(x="bytes", y="R@5")

@@ -11,7 +11,7 @@ import pytest
 import vizsla
 from vizsla.cli import main
 from vizsla.errors import DataError, InputError
-from vizsla.io.ubi import UbiClick, click_of, read_ubi
+from vizsla.io.ubi import UbiClick, click_of, read_ubi, write_ubi_clicks
 
 
 def event(action="click", **more):
@@ -111,3 +111,10 @@ def test_clicks_are_weighed_against_the_bias_of_their_positions(tmp_path, capsys
         for row in csv.DictReader(file):
             weights.setdefault(row["position"], set()).add(float(row["weight"]))
     assert max(weights["2"]) / max(weights["1"]) == pytest.approx(1 / second, rel=0.1)
+
+
+def test_times_are_written_to_the_millisecond(tmp_path):
+    write_ubi_clicks(
+        [UbiClick("fig", "f", 1.0, 1767312000.25, 3), UbiClick("fig", "g", 2.0, None, None)], tmp_path / "c"
+    )
+    assert (tmp_path / "c").read_text().splitlines()[1:] == ["fig,f,1,1767312000.250,3", "fig,g,2,,"]

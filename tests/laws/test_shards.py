@@ -175,3 +175,13 @@ def test_words_and_items_that_were_not_counted_raise() -> None:
         bm25({"a": "fig"}, statistics=counted, analyzer=Analyzer(lower=False))
     grown = counted.merged(Statistics.of({"c": "a plum"}))
     assert isinstance(bm25({"c": "a plum"}, statistics=grown), Bm25)
+
+
+@pytest.mark.parametrize("unsure", [0, 1, 2])
+def test_shards_are_as_sure_as_their_least_sure_part(unsure):
+    parts = sharded([{"a": "fig"}, {"b": "a fig"}, {"c": "figs, a fig"}], Analyzer(), "lucene")
+    assert parts.page("fig", 1).total_is_exact
+    parts.parts[unsure]._count_matches = lambda queries, filter, up_to, threads: (1, False)
+    parts.parts[unsure]._steady_depth = lambda filter: 2
+    assert not parts.page("fig", 1).total_is_exact
+    assert parts._steady_depth(None) == 2

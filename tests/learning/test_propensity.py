@@ -100,3 +100,17 @@ def test_a_click_counts_at_most_ten_times_as_much():
         unbiased_weights(clicks, [])
     with pytest.raises(InputError, match="position must be 1 or more"):
         position_propensities([PositionedClick("q", "a", 1.0, None, 0)], {})
+
+
+@pytest.mark.parametrize("first", [0.25, 0.5, 4.0])
+def test_corrections_are_relative_to_the_first_position(first):
+    clicks = [PositionedClick("q", "a", 1.0, None, place) for place in (1, 2, 3)]
+    weights = unbiased_weights(clicks, [first, first / 5, first / 1000])
+    assert (weights / weights[0]).tolist() == pytest.approx([1, 5, 10])
+
+
+def test_a_position_of_which_nothing_is_known_has_the_propensity_of_the_one_above():
+    shown = {("q", "a", place): 100 for place in (1, 2, 4)}
+    clicks = [PositionedClick("q", "a", 1.0, None, 1)] * 40
+    first, second, unknown, _ = position_propensities(clicks, shown)
+    assert first == 1 and unknown == pytest.approx(second) and second < 0.1

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from scipy.sparse import csr_array
 
 import vizsla
 from vizsla._native import EntryFormat, EntryTable
@@ -222,3 +223,13 @@ def test_times_without_a_zone_are_utc_wherever_the_process_runs(zone) -> None:
     command = [sys.executable, "-c", script]
     said = subprocess.run(command, capture_output=True, text=True, check=True, env={**os.environ, "TZ": zone}).stdout
     assert said.strip() == "[1714521600.0, 1714566600.0, 1714566600.0, 1714521600.0, 1714559400.5]"
+
+
+def test_decayed_clicks_keep_the_features_of_the_queries() -> None:
+    given = vizsla.Dataset.of(ITEMS, clicks=[("thing", "old", 1.0, 0.0), ("else", "new", 1.0, SECONDS_PER_DAY)])
+    features = csr_array(np.array([[1.0, 0.0], [0.5, 2.0]], np.float32))
+    timed = vizsla.Dataset(
+        given.items, given.queries, clicks=given.clicks, query_features=features, events=given.events
+    )
+    left = decayed(timed, 2.0)
+    assert left.query_features.toarray().tolist() == features.toarray().tolist()

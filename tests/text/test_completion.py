@@ -127,3 +127,10 @@ def test_a_click_of_thirty_days_ago_weighs_half():
     found = Completer.of(Dataset.of(ITEMS, clicks=clicks)).find("fig ", typos=False)
     weights = {one.entry.key: one.entry.weight for one in found if one.entry.weight}
     assert weights == pytest.approx({"fig late": 1.0, "fig mid": 0.5, "fig early": 0.25}, rel=1e-3)
+
+
+def test_titles_of_items_that_were_clicked_long_ago_count_less_too():
+    clicks = [("loud", "a", 1.0, 0.0)] * 3 + [("web", "f", 1.0, 90 * DAY)] * 2
+    dataset = Dataset.of(ITEMS, clicks=clicks)
+    assert Completer.of(dataset)("fi")[:2] == ["Firefox", "Fire Alarm"]
+    assert Completer.of(dataset, half_life_days=None)("fi")[:2] == ["Fire Alarm", "Firefox"]

@@ -4,6 +4,8 @@ import random
 
 import numpy as np
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from tests.contract.registry import RETRIEVERS
 from vizsla.data.dataset import Dataset
@@ -235,3 +237,23 @@ def test_a_required_stop_word_has_its_forms_as_any_word_does():
     for forms in (("other", "others"), ("can", "cans")):
         wanted = [not set(forms).isdisjoint(text.split()) for text in texts]
         assert all(lists.holding(form).tolist() == where(wanted) for form in forms)
+
+
+BRANDS = ["Acme", "Acme Garden", "Best Garden", "Best"]
+
+
+@given(st.lists(st.tuples(st.sampled_from(BRANDS), st.booleans()), min_size=1, max_size=12))
+@example([("Best", False), ("Acme Garden", True), ("Acme", False), ("Acme Garden", True), ("Acme", True)])
+def test_a_word_and_a_field_are_required_together(rows):
+    items = [
+        {"id": str(number), "text": "fig rare" if rare else "fig", "brand": brand}
+        for number, (brand, rare) in enumerate(rows)
+    ]
+    found = bm25(Dataset.of(items, keep_texts=True))("fig +rare brand:acme", len(items), syntax="web").ids[0]
+    assert sorted(map(int, found)) == where(rare and "Acme" in brand for brand, rare in rows)
+
+
+def test_a_prefix_goes_on_with_letters_of_any_alphabet():
+    items = {"a": "a café", "b": "cafeteria", "c": "coffee", "d": "caf\U0001d400", "e": "CAFÉS"}
+    found = bm25(Dataset.of(items, keep_texts=True))("caf*", syntax="web")
+    assert {"a", "b", "e"} <= set(found.ids[0]) and "c" not in found.ids[0]
