@@ -90,6 +90,8 @@ def test_a_page_is_a_cut_of_the_sorted_and_grouped_ranking(query, offset, k, con
         ({"min_confidence": True}, "min_confidence"),
         ({"facets": "brand,brand"}, "once"),
         ({"offset": -1}, "offset"),
+        ({"snippet_chars": 0}, "snippet_chars"),
+        ({"snippet_chars": 2.5, "highlight": True}, "snippet_chars"),
     ],
 )
 def test_what_no_page_can_be(options, message):

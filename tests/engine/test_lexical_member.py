@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.engine.word_world import ENGLISH, World, changes, check, texts
-from vizsla import _native
+from vizsla import Engine, _native, bm25
 from vizsla.base.queries import Queries
 from vizsla.base.recipe import Recipe
 from vizsla.core.candidates import Candidates
@@ -239,3 +239,29 @@ def test_the_kernel_is_its_numpy_twin(most):
         best, sums = twin(counts[asked] * 0.5, norms, gains[asked], weights, dead, k)
         assert np.frombuffer(items, np.int32).tolist() == best.tolist()
         assert np.frombuffer(scores, np.float32).tobytes() == sums.tobytes()
+
+
+def test_the_languages_of_an_engine_are_those_of_its_items_when_the_member_was_made(tmp_path):
+    """A query of stop words alone: found where the member keeps them, and not where it knows them to be grammar."""
+    items = {
+        "a": "the cat and the dog of the house",
+        "b": "war and peace is a book by the author",
+        "c": "der Hund und die Katze sind im Garten",
+        "d": "das Haus ist sehr schön und alt",
+        "e": "der Fluss und das Meer",
+        "f": "this is the river and the sea",
+    }
+    with Engine.create(tmp_path / "engine", members={"early": Recipe.of("bm25")}) as engine:
+        engine.add(items)
+        engine.add_member("late", Recipe.of("bm25"))
+        engine.generation()
+        settled = {name: engine._follower.members[name].analyzer for name in ("early", "late")}
+        assert settled["early"].languages == ("english",) and set(settled["late"].languages) == {"english", "german"}
+        for name, analyzer in settled.items():
+            fresh = bm25(items, analyzer=analyzer)
+            for query in ("AND", "war AND peace", "und", "Katze"):
+                assert engine.search(query, using=name).ids == fresh(query).ids
+        assert set(engine.search("AND", using="early").ids[0]) == {"a", "b", "f"}
+        assert engine.search("AND", using="late").ids == bm25(items)("AND").ids == [[]]
+        engine.rebuild("early")
+        assert engine.search("AND", using="early").ids == [[]]

@@ -41,7 +41,7 @@ OWN = {
     "data/where_grammar.py": "a parser with tests of its own",
     "engine/live_clicks.py": "clicks, apart from the member that learns from them",
     "engine/query_memory.py": "a retriever with tests of its own",
-    "engine/lexical_member.py": "BM25, which is also found by the name of its module",
+    "engine/typo_member.py": "BM25 with typos, which is also found by the name of its module",
     "engine/live_completion.py": "completion, apart from changes and searches",
     "demo/docstring.py": "a parser with tests of its own",
     "engine/administration.py": "what an engine does rarely, apart from changes and searches",

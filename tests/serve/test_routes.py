@@ -242,7 +242,7 @@ def test_short_searches_are_answered_at_once_as_threads_answer_them(tmp_path, mo
             plain = {"query": "fig tree", "k": 5}
             assert ids(client.post("/v1/search", json=plain)) == ["fig", "apple", "date"]  # reads what was added
             assert len(submitted) == 1
-            for text, offset in (("fig tree", 0), ("  fig \ttree", 1), ("", 0), ("nothing", 0), ("date fig apple", 2)):
+            for text, offset in (("fig tree", 0), ("  fig \ttree", 1), ("", 0), ("no", 0), ("date fig apple", 2)):
                 asked, before = {"k": 2, "offset": offset}, len(submitted)
                 at_once = client.post("/v1/search", json={"query": text, **asked}).json()
                 assert len(submitted) == before
@@ -257,6 +257,7 @@ def test_short_searches_are_answered_at_once_as_threads_answer_them(tmp_path, mo
                 {"facets": ["price"]},
                 {"highlights": True},
                 {"using": "typos"},
+                {"query": "nothing"},  # looked for among the words near it
                 {"explain": True},
             ):
                 before = len(submitted)
@@ -299,6 +300,36 @@ def test_an_artifact_forgives_typos_and_completes_titles(tmp_path):
         answer = client.post("/v1/search", json={"query": "autumm"}).json()
         assert [hit["id"] for hit in answer["results"]] == ["pear"]
         assert answer["hints"] == ["Did you mean 'autumn'?"]
+
+
+def test_an_engine_forgives_typos_by_default_as_it_is_after_every_change(tmp_path):
+    in_fields = vizsla.Recipe.of("bm25", fields={"title": 3.0, "text": 1.0})
+    members = {"words": vizsla.Recipe.of("bm25"), "fields": in_fields, "best": "words + fields"}
+    with vizsla.Engine.create(tmp_path / "fruit", members=members, default="words") as engine:
+        engine.add([*FRUIT, {"id": "old", "title": "Autumn", "text": "the orchards of autumn"}])
+        with serving(engine) as client:
+
+            def found(query, **options):
+                answer = client.post("/v1/search", json={"query": query, **options}).json()
+                return [hit["id"] for hit in answer["results"]], answer.get("hints")
+
+            for name in members:
+                exact, hints = found("autumn", using=name)
+                assert set(exact) == {"pear", "old"} and hints is None
+                assert found("autumm", using=name) == (exact, ["Did you mean 'autumn'?"])
+                assert found("autumm", using=name, typos=False)[0] == []
+            assert found("autumm kiwi")[0] == exact
+            engine.add([{"id": "typo", "text": "autumm"}])
+            assert found("autumm")[0] == ["typo"]  # a word that an item holds stands for itself
+            engine.delete(["typo", "old"])
+            assert found("autumm")[0] == ["pear"] and found("orchads")[0] == []
+            engine.flush()
+            engine.upsert([{"id": "pear", "text": "a pear of orchards"}])
+            assert found("orchads") == (["pear"], ["Did you mean 'orchards'?"])
+            assert found("autumm")[0] == []
+            why = client.post("/v1/explain", json={"query": "orchads", "item": "pear"}).json()
+            best = client.post("/v1/search", json={"query": "orchads"}).json()["results"][0]
+            assert why["score"] == pytest.approx(best["score"])
 
 
 def test_members_are_compared_side_by_side(tmp_path):

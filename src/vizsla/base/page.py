@@ -233,6 +233,7 @@ class PageRequest:
             return self._answer(facets, sort, distinct, highlight, snippet_chars)
 
     def _answer(self, facets: Any, sort: Any, distinct: str | None, highlight: Any, snippet_chars: int) -> Page:
+        check_positive("snippet_chars", snippet_chars)
         chosen, order = facets_of(facets), sort_of(sort)
         groups = None
         if self._least is None and not chosen and not order and distinct is None:  # nothing needs to know which match
@@ -257,7 +258,7 @@ class PageRequest:
             hit.more = None if more is None else int(more[self._offset + at])
         if highlight is not False and highlight is not None and not (isinstance(highlight, str) and not highlight):
             with stage("highlights"):
-                self._highlight(hits, highlight, check_positive("snippet_chars", snippet_chars))
+                self._highlight(hits, highlight, snippet_chars)
         shown = shown.with_ms((perf_counter() - self._start) * 1e3)
         if self._filter is not None and not self._filter.count:
             shown = shown.with_hints(self._filter.hints)

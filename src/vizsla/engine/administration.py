@@ -54,7 +54,8 @@ from vizsla.engine.definitions import (
     store_member,
     stored_members,
 )
-from vizsla.engine.follower import Follower, Generation
+from vizsla.engine.follower import Follower
+from vizsla.engine.generation import Generation
 from vizsla.engine.live_metadata import MemoryBlock, fields_of, stored_rows
 from vizsla.engine.maintenance import Maintenance, changed_layout, check_layout
 from vizsla.engine.segments import (

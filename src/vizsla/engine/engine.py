@@ -29,7 +29,8 @@ from vizsla.data.values import COLUMN_KIND_NAMES
 from vizsla.engine import administration
 from vizsla.engine.catalog import DURABILITY, NAME, CatalogFile, setting
 from vizsla.engine.changes import Changes
-from vizsla.engine.follower import Follower, Generation
+from vizsla.engine.follower import Follower
+from vizsla.engine.generation import Generation
 from vizsla.engine.maintenance import Maintenance
 from vizsla.engine.segments import FLUSH_ROWS
 from vizsla.engine.sync import SyncReport, sync_path
@@ -481,8 +482,7 @@ class Engine(LiveRetriever):
         return result
 
     def _start_worker(self) -> None:
-        worker = self._worker
-        if worker is None or not worker.is_alive():
+        if self._worker is None or not self._worker.is_alive():
             self._worker = threading.Thread(target=self._work, name="vizsla-maintenance", daemon=True)
             self._worker.start()
 

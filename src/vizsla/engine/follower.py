@@ -17,27 +17,22 @@ from vizsla.artifacts.artifact import load
 from vizsla.base.encoder import Encoder
 from vizsla.base.recipe import Recipe
 from vizsla.base.retriever import Retriever
-from vizsla.compose.parser import parse
 from vizsla.core.catalog import Item
 from vizsla.core.strings import Strings
-from vizsla.data.conditions import Condition
 from vizsla.data.dataset import Dataset
-from vizsla.data.filter import Filter
 from vizsla.data.metadata import TEXT_FIELD
 from vizsla.data.metadata_builder import TITLE_FIELD
 from vizsla.encoders.persistence import given_encoder
 from vizsla.engine.catalog import CatalogFile, State, last_given, state_of
 from vizsla.engine.definitions import (
-    COMPOSITE,
     LIVE,
     Definition,
     bindings_of,
-    check_member,
     default_member,
-    inlined,
     member_class,
     stored_members,
 )
+from vizsla.engine.generation import Generation
 from vizsla.engine.live_items import LiveCatalog, LiveMetadata, ShownRows, StoredRows, joined_text
 from vizsla.engine.live_metadata import (
     Fields,
@@ -50,124 +45,26 @@ from vizsla.engine.live_metadata import (
     with_changed,
     with_rows,
 )
-from vizsla.engine.member import LiveMember, LiveView, SlotClicks, SlotRetriever
-from vizsla.engine.query_memory import QueryMemory, RememberedRetriever
+from vizsla.engine.member import LiveMember, SlotClicks
+from vizsla.engine.query_memory import QueryMemory
 from vizsla.engine.row_words import LiveLists, RowWords
 from vizsla.engine.segments import METADATA, Files, Segment, SegmentRows, check_files, read_rows, stored_segments
 from vizsla.engine.slots import GrowingArray, SlotMap
 from vizsla.engine.static_member import ReindexedRetriever, StaticMember
 from vizsla.engine.verified import VerifiedFolders
 from vizsla.errors import EngineError, FormatError, InputError
+from vizsla.methods.typo_tolerant import forgiving
 from vizsla.typing import BoolArray, Int32Array, Int64Array
 
 ATTEMPTS = 20
 """How often segments are looked up again because another process has merged them meanwhile."""
 SOME_IDS = 2000
 """Ids that maintenance takes at a time: no search waits longer for it."""
-MAX_CACHED_FILTERS = 64
-"""Prepared conditions that a generation keeps."""
 ALL_ROWS = (
     "SELECT id, title, text, fields FROM items LEFT JOIN metadata ON metadata.n = items.n"
     " WHERE items.n NOT IN (SELECT n FROM deletions)"
 )
 LIVE_ROWS = "n > ? AND n NOT IN (SELECT n FROM deletions)"
-
-
-class Generation:
-    """An engine at one moment: it never changes, and any number of threads may ask it.
-
-    Attributes
-    ----------
-    state : State
-        The moment.
-    items : LiveCatalog
-        The live items.
-    definitions : dict of str to Definition
-        The members.
-    default : str
-        The name of the member that answers unless another is named.
-    slots : SlotMap, optional
-        Which slots have an item; None where all have.
-    size : int
-        The number of slots.
-    """
-
-    def __init__(
-        self,
-        state: State,
-        items: LiveCatalog,
-        slots: SlotMap,
-        members: tuple[dict[str, Definition], str],
-        views: dict[str, LiveView],
-        static: Callable[[Definition, LiveCatalog], Retriever],
-        whole: Callable[[Definition, LiveCatalog], Retriever],
-        memory: QueryMemory | None = None,
-        objects: Mapping[str, Any] | None = None,
-    ):
-        self.state, self.items, self.size = state, items, slots.size
-        self.slots = slots if len(slots.holes) else None
-        self.definitions, self.default = members
-        self._views, self._static, self._whole = views, static, whole
-        self._memory, self._objects = memory, objects
-        self._made: dict[str, Retriever] = {}
-        self._filters: dict[str, Filter] = {}
-
-    def retriever(self, name: str = "") -> Retriever:
-        """Return a member; the default one unless named."""
-        chosen = name or self.default or (next(iter(self.definitions)) if len(self.definitions) == 1 else "")
-        made = self._made.get(chosen)
-        if made is None:
-            made = self._made[chosen] = self._make(chosen)
-            made.label, made.member_name = made.label or chosen, made.member_name or chosen
-        return made
-
-    def filter(self, condition: Condition) -> Filter:
-        """Return a condition as a filter over the items; the last ones that were asked for are kept."""
-        key = str(condition)
-        found = self._filters.get(key)
-        if found is None:
-            found = self.items.filter(condition)
-            if len(self._filters) >= MAX_CACHED_FILTERS:
-                self._filters.clear()
-            self._filters[key] = found
-        return found
-
-    def _make(self, name: str) -> Retriever:
-        if not name:
-            raise InputError("`using` must be given: the engine has no default member. Use `set_default`.")
-        check_member(name, self.definitions)
-        definition = self.definitions[name]
-        part = self._part(definition)
-        if self._memory is None or not definition.remembers:
-            return part
-        trained, days = (None, definition.half_life) if definition.type == LIVE else (definition.last_click, None)
-        if definition.artifact and isinstance(part, ReindexedRetriever):
-            days = getattr(getattr(part.part, "log", None), "half_life", None)
-        return RememberedRetriever(part, self._memory, self.slots, trained=trained, half_life=days)
-
-    def _part(self, definition: Definition) -> Retriever:
-        if definition.type == LIVE:
-            twin = partial(self._twin, definition)
-            return SlotRetriever(self.items, self._views[definition.name], self.slots, twin)
-        if definition.is_made_of_items:
-            return self._whole(definition, self.items)
-        if definition.type == COMPOSITE:
-            parts = {each: self.retriever(each) for each in definition.needs}
-            if definition.expression:
-                return parse(definition.expression, parts)
-            data: Any = self.items  # all that a signal needs
-            return Recipe.stored(definition.recipe or {}).build(data, members=parts)
-        base = (definition.recipe or {}).get("settings", {}).get("base")
-        if not definition.artifact and isinstance(base, str) and base in self.definitions:
-            return self.retriever(base)  # a correction that has learned nothing yet is what it corrects
-        return self._static(definition, self.items)
-
-    def _twin(self, definition: Definition, dataset: Dataset, threads: int) -> Retriever | None:
-        recipe = Recipe.stored(definition.recipe or {})
-        kind = member_class(recipe, self.definitions)
-        if kind is None or not kind.learns:
-            return None
-        return inlined(recipe, self.definitions).build(dataset, threads=threads, bindings=self._objects)
 
 
 class Layout(NamedTuple):
@@ -249,6 +146,7 @@ class Follower:
         self._fields: Fields = {}
         self._words = {field: RowWords(partial(self._texts_of, field)) for field in (TITLE_FIELD, TEXT_FIELD)}
         self._wholes: dict[str, tuple[Any, Retriever]] = {}
+        self._tolerant: dict[str, tuple[Retriever, Retriever]] = {}
 
     def current(self, *, metadata: bool = False) -> Generation:
         """Return the engine as the last transaction of any process has left it."""
@@ -596,7 +494,13 @@ class Follower:
         return Generation(state, items, slots, members, views, served, made, remembered, objects)
 
     def _made_of_items(
-        self, moment: tuple[int, int, int], objects: Mapping[str, Any], definition: Definition, items: LiveCatalog
+        self,
+        moment: tuple[int, int, int],
+        objects: Mapping[str, Any],
+        definition: Definition,
+        items: LiveCatalog,
+        *,
+        forgiving_typos: bool = False,
     ) -> Retriever:
         """Return what a recipe makes of all items; the last one is kept until an item or its metadata changes."""
         known = self._wholes.get(definition.name)
@@ -608,7 +512,13 @@ class Follower:
             # Of an empty catalog it is made of another item, which is hidden.
             built = recipe.build(Dataset.of(given or [Item("none", "")]), bindings=objects)
             known = self._wholes[definition.name] = (definition, moment), built
-        return ReindexedRetriever(known[1], items)
+        built = known[1]
+        if forgiving_typos:
+            last = self._tolerant.get(definition.name)
+            if last is None or last[0] is not built:
+                last = self._tolerant[definition.name] = built, forgiving(built)
+            built = last[1]
+        return ReindexedRetriever(built, items)
 
     def _served(
         self, statics: dict[str, StaticMember], last: int, definition: Definition, items: LiveCatalog

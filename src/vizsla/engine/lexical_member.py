@@ -143,9 +143,14 @@ class Bm25View(WordView):
 
     def holders(self, term: str) -> int:
         """Return how many items hold a term."""
+        return self.holders_of([term])[0]
+
+    def holders_of(self, terms: Sequence[str]) -> list[int]:
+        """Return how many items hold each term."""
         if self._mixed is not None:
-            return self._mixed.holders(term)
-        return int(self.lists.find([term])[1][0])
+            return [self._mixed.holders(term) for term in terms]
+        found: list[int] = self.lists.find(list(terms))[1].tolist()
+        return found
 
     def _read(self, text: str) -> Asked:
         if self._mixed is not None:

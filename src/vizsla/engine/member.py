@@ -110,6 +110,10 @@ class LiveView(ABC):
         """
         return None
 
+    def is_quick_for(self, text: str) -> bool:
+        """Return whether a search for this short query takes microseconds."""
+        return self.is_quick
+
     def hints(self, queries: Queries) -> tuple[str, ...]:
         """Return what to tell the user about the one query, such as which one was probably meant."""
         return ()

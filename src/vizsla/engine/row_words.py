@@ -128,6 +128,18 @@ class LiveLists:
         items = np.concatenate([np.zeros(0, np.int32), *found])
         return np.sort(items[items >= 0])
 
+    def near(self, word: str, edits: int) -> dict[str, int]:
+        """Return the words of the items within this number of edits, and how many edits each is away."""
+        found: dict[str, int] = {}
+        for numbers, lists in self._parts:
+            for one in lists.spelling.near(word, edits):
+                if one.word not in found and (self._whole or self._is_alive(numbers[lists.written(one.word)])):
+                    found[one.word] = one.edits
+        return found
+
+    def _is_alive(self, rows: Int64Array) -> bool:
+        return any((places_of(rows[at : at + SMALL], self._live) >= 0).any() for at in range(0, len(rows), SMALL))
+
     def completed(self, prefix: str, most: int = MAX_COMPLETIONS) -> dict[str, int]:
         """Return as many words that begin so, with how many rows hold each."""
         counts: dict[str, int] = {}

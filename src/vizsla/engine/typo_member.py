@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -16,14 +17,15 @@ from vizsla.core.explanation import Explanation
 from vizsla.core.strings import Strings
 from vizsla.engine.lexical_member import Bm25Member, Bm25View
 from vizsla.engine.member import LiveMember, LiveView
-from vizsla.engine.word_member import Asked, WordMember
+from vizsla.engine.row_words import LiveLists
+from vizsla.engine.word_member import CACHED_TERMS, Asked, WordMember
 from vizsla.engine.word_segments import SegmentLists, WordSegment
 from vizsla.errors import InputError
 from vizsla.methods.bm25_mixed import QueryWords
 from vizsla.methods.typo_tolerant import described, query_words, stop_words
 from vizsla.text.analyzers import Analyzer, AnyLanguage
 from vizsla.text.highlights import Highlighter
-from vizsla.text.spelling import Correction, FuzzyDictionary, Neighbor, corrections, suggestion
+from vizsla.text.spelling import Correction, FuzzyDictionary, Lexicon, Neighbor, corrections, may_be_typo, suggestion
 from vizsla.typing import BoolArray, Float64Array, Int32Array, Uint8Array
 
 SURFACE = "surface"
@@ -107,9 +109,8 @@ class LiveLexicon:
         if not words:
             return []
         alive = self._lists.find(list(words))[1].tolist()
-        return [
-            self._count(word) if holders else self._dropped(word) for word, holders in zip(words, alive, strict=True)
-        ]
+        counts = word_holders(self._view, words)
+        return [count if held else self._dropped(word) for word, held, count in zip(words, alive, counts, strict=True)]
 
     def near(self, word: str, edits: int) -> list[Neighbor]:
         """Return the words of live items within this number of edits, the nearest first."""
@@ -130,14 +131,51 @@ class LiveLexicon:
         languages = self._view.analyzer.languages
         return self._view.counts.everything if languages and word in self._view.analyzer.dropped else 0
 
-    def _count(self, word: str) -> int:
-        analyzer = self._view.analyzer
-        if not analyzer.languages:
-            return self._view.holders(word)
-        stems = {stem for ways in analyzer.folded([word]) for stem in ways if stem}
-        if word in analyzer.dropped or not stems:
-            return self._view.counts.everything
-        return max(map(self._view.holders, stems))
+
+class RowLexicon:
+    """The words of the live items, read from their texts when a word is first looked for that few items hold.
+
+    Parameters
+    ----------
+    words : function
+        Returns the words of the texts.
+    view : Bm25View
+        How many items hold which stems: a word is known where an item holds it in any form.
+    """
+
+    def __init__(self, words: Callable[[], LiveLists], view: Bm25View):
+        self._words, self._view = words, view
+        self._counts: dict[str, int] = {}
+
+    def counts(self, words: Sequence[str]) -> list[int]:
+        """Return how many live items hold each word in any of its forms; those of the last words are kept."""
+        known = self._counts
+        if missing := [word for word in words if word not in known]:
+            if len(known) + len(missing) > CACHED_TERMS:
+                known = self._counts = {word: known[word] for word in words if word in known}
+            known.update(zip(missing, word_holders(self._view, missing), strict=True))
+        return [known[word] for word in words]
+
+    def near(self, word: str, edits: int) -> list[Neighbor]:
+        """Return the words of live items within this number of edits, the nearest first."""
+        found = self._words().near(word, edits)
+        counts = self.counts(list(found))
+        near = [Neighbor(text, found[text], count) for text, count in zip(found, counts, strict=True)]
+        return sorted((one for one in near if one.holders), key=lambda one: (one.edits, one.word))
+
+
+def word_holders(view: Bm25View, words: Sequence[str]) -> list[int]:
+    """Return how many items hold each word in any of its forms; all of them for a stop word."""
+    analyzer, everything = view.analyzer, view.counts.everything
+    if not analyzer.languages:
+        return view.holders_of(words)
+    folded = list(zip(*analyzer.folded(list(words)), strict=True))
+    stems = list(dict.fromkeys(stem for ways in folded for stem in ways if stem))
+    held = dict(zip(stems, view.holders_of(stems), strict=True))
+    return [
+        everything if word in analyzer.dropped or not any(ways) else max(held[stem] for stem in ways if stem)
+        for word, ways in zip(words, folded, strict=True)
+    ]
 
 
 class TypoTolerantView(Bm25View):
@@ -155,7 +193,7 @@ class TypoTolerantView(Bm25View):
 
     def __init__(self, base: Bm25Member, surface: SurfaceWords):
         super().__init__(base, base.segments)
-        self.lexicon = LiveLexicon(surface, self)
+        self.lexicon: Lexicon = LiveLexicon(surface, self)
         self._last: tuple[str, list[Correction]] | None = None
 
     def hints(self, queries: Queries) -> tuple[str, ...]:
@@ -201,6 +239,36 @@ class TypoTolerantView(Bm25View):
             found = corrections(query_words(text, self.analyzer), self.lexicon, stop_words(self.analyzer))
             last = self._last = text, found
         return last[1]
+
+
+class ForgivingView(TypoTolerantView):
+    """What a view of plain BM25 answers where typos are forgiven: the words come from the texts of the catalog.
+
+    Parameters
+    ----------
+    view : Bm25View
+        The view, whose lists are shared.
+    words : function
+        Returns the words of the texts.
+    """
+
+    is_quick = True
+
+    def __init__(self, view: Bm25View, words: Callable[[], LiveLists]):
+        vars(self).update(vars(view))
+        self.lexicon, self._last = RowLexicon(words, view), None
+
+    def is_quick_for(self, text: str) -> bool:
+        """Return whether all words are known, so that none is looked for among those near it."""
+        words = query_words(text, self.analyzer)
+        joined = [one + other for one, other in pairwise(words)]
+        counts = self.lexicon.counts([*words, *joined])
+        known = not any(counts[len(words) :])
+        everything = [self.counts.everything] * len(words)
+        known = known and not any(map(may_be_typo, words, counts, everything))
+        if known:
+            self._last = text, []
+        return known
 
 
 class TypoTolerantMember(LiveMember):

@@ -18,6 +18,7 @@ from vizsla.core.explanation import Explanation
 from vizsla.core.sparse import SparseRows
 from vizsla.data.filter import Filter
 from vizsla.errors import FormatError, InputError
+from vizsla.methods.bm25 import Bm25
 from vizsla.methods.bm25_mixed import MixedWords, QueryWords
 from vizsla.methods.bm25_statistics import Statistics
 from vizsla.text.bag_of_words import BagOfWords
@@ -297,6 +298,13 @@ def typo_tolerant(base: Any) -> TypoTolerant:
     └─ 0.2495  'firefox' for 'firefx': 1 edit, counts 0.9
     """
     return TypoTolerant(base)
+
+
+def forgiving(retriever: Any) -> Any:
+    """Return BM25 over whole words with typos forgiven, and any other retriever as it is."""
+    words = getattr(retriever, "words", None)
+    whole = isinstance(words, BagOfWords) and words.analyzer.vocabulary is None
+    return typo_tolerant(retriever) if isinstance(retriever, Bm25) and whole else retriever
 
 
 def described(one: Correction) -> str:

@@ -25,8 +25,8 @@ from vizsla.engine.member import SlotRetriever
 from vizsla.errors import InputError
 from vizsla.evaluation.compare import compare
 from vizsla.io.open import open_dataset
-from vizsla.methods.bm25 import Bm25, bm25
-from vizsla.methods.typo_tolerant import typo_tolerant
+from vizsla.methods.bm25 import bm25
+from vizsla.methods.typo_tolerant import TypoTolerant, forgiving
 from vizsla.scale.collection import RECORD as SHARDS_RECORD
 from vizsla.scale.sharded_engine import ShardedEngine
 from vizsla.scorers.pair_models import PairModel, open_pair_model
@@ -108,8 +108,7 @@ class Backend:
         if isinstance(target, str | Path):
             path = as_path(target)
             target = Engine.open(path) if (path / CATALOG_NAME).is_file() else load(path)
-        if isinstance(target, Bm25):
-            target = typo_tolerant(target)  # people type; in an engine, a member of that kind does the same
+        target = forgiving(target)  # people type
         if not isinstance(target, Retriever):
             raise InputError(f"A service needs an engine or a retriever. Got {type(target).__name__}.")
         data = open_dataset(judged) if isinstance(judged, str | Path) else judged
@@ -155,26 +154,30 @@ class Backend:
             self._check_name(using, self.members())
         return self.target.member(using) if isinstance(self.target, Engine) and using else self.target
 
-    def pinned(self, using: str) -> Pinned:
-        """Return a member as the last transaction has left it."""
+    def pinned(self, using: str, *, typos: bool = True) -> Pinned:
+        """Return a member as the last transaction has left it; with `typos`, members of BM25 forgive them."""
         if not isinstance(self.target, Engine):
             if using:
                 self._check_name(using, (ARTIFACT_MEMBER,))
-            return Pinned(ARTIFACT_MEMBER, self.target, 0, lambda condition: condition)
+            answering = self.target
+            if isinstance(answering, TypoTolerant) and not typos:
+                answering = answering.base
+            return Pinned(ARTIFACT_MEMBER, answering, 0, lambda condition: condition)
         generation = self.target.generation(metadata=True)
         if using:
             self._check_name(using, generation.definitions)
         name = using or generation.default
-        return Pinned(name, generation.retriever(name), generation.state.generation, generation.filter)
+        moment = generation.forgiving() if typos else generation
+        return Pinned(name, moment.retriever(name), generation.state.generation, generation.filter)
 
-    def quick(self, using: str) -> Pinned | None:
-        """Return a member that answers plain queries in microseconds, if it is up to date; else None."""
+    def quick(self, using: str, text: str, *, typos: bool = True) -> Pinned | None:
+        """Return a member that answers a plain query in microseconds, if it is up to date; else None."""
         generation = self.target.generation_now() if isinstance(self.target, Engine) else None
         name = using or (generation.default if generation is not None else "")
         if generation is None or name not in generation.definitions:
             return None
-        retriever = generation.retriever(name)
-        quick = isinstance(retriever, SlotRetriever) and retriever.view.is_quick
+        retriever = (generation.forgiving() if typos else generation).retriever(name)
+        quick = isinstance(retriever, SlotRetriever) and retriever.view.is_quick_for(text)
         return Pinned(name, retriever, generation.state.generation, generation.filter) if quick else None
 
     def counts(self) -> dict[str, int]:
@@ -254,7 +257,7 @@ class Backend:
         deadline : float
             The monotonic time from which on no further query is begun.
         """
-        pinned, condition = self.pinned(asked.using), condition_of(asked.where)
+        pinned, condition = self.pinned(asked.using, typos=asked.typos), condition_of(asked.where)
         where = None if condition is None else pinned.where(condition)
         answers: list[dict[str, Any]] = []
         for query in Queries(texts).apart() if len(texts) > 1 else [Queries(texts)]:
@@ -292,7 +295,9 @@ class Backend:
         ms = (perf_counter() - start) * 1e3
         total = {"total": counted[0], "total_is_exact": counted[1], "offset": asked.offset, "facets": {}, "ms": ms}
         named = {"member": pinned.name, "generation": pinned.generation}
-        return {"query": asked.query, "results": results, **total, "cost": found.stats.with_ms(ms).to_dict(), **named}
+        cost = found.stats.with_ms(ms).to_dict()
+        hints = {"hints": list(found.hints)} if found.hints else {}
+        return {"query": asked.query, "results": results, **total, **hints, "cost": cost, **named}
 
     def _answer(self, query: Queries, asked: SearchRequest, pinned: Pinned, where: Where | None) -> dict[str, Any]:
         syntax = self._syntax(asked.syntax)

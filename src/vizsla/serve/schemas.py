@@ -56,6 +56,9 @@ class SearchRequest(Strict):
     syntax: Literal["web", "plain"] = Field(
         "web", description='With "phrases", +must, -not, field:word and prefix*, or plain words.'
     )
+    typos: bool = Field(
+        True, description="Whether members of BM25 forgive typos: a word that no item holds stands for those near it."
+    )
     min_confidence: Annotated[float, Field(ge=0, le=1)] | None = Field(
         None, description="Leave out hits that are less likely to be clicked, of a member with confidence."
     )

@@ -169,4 +169,4 @@ def _hit(hit: tuple[str, float], rank: int, item: Item | None, fields: Sequence[
 
 
 def _refused(what: str) -> InputError:
-    return InputError(f"A collection of shards answers searches and takes items. Got {what}: ask an engine.")
+    return InputError(f"A collection of shards answers plain searches. Got {what}, which needs an engine of all items.")

@@ -160,10 +160,24 @@ def corrections(words: Sequence[str], lexicon: Lexicon, stop_words: Container[st
             found.append(Correction(f"{words[place]} {words[place + 1]}", whole, weight, 0, unknown))
             places |= {place, place + 1} if unknown else set()
     for place, word in enumerate(words):
-        sized = ONE_EDIT_LETTERS <= len(word) <= 2 * MAX_LETTERS
-        if place not in places and sized and word.isalpha() and counts[place] <= MAX_RARE_ITEMS:
+        if place not in places and may_be_typo(word, counts[place]):
             found += _of_word(word, counts[place], lexicon, stop_words)
     return found
+
+
+def may_be_typo(word: str, holders: int, everything: int | None = None) -> bool:
+    """Return whether a word that so many of all items hold is looked for among the words near it.
+
+    Examples
+    --------
+    >>> may_be_typo("firefx", 0), may_be_typo("firefox", 3), may_be_typo("mp3", 0), may_be_typo("fig", 0)
+    (True, False, False, False)
+    >>> may_be_typo("firefx", 1, 20)  # none of 20 items is 50 times as frequent
+    False
+    """
+    sized = ONE_EDIT_LETTERS <= len(word) <= 2 * MAX_LETTERS
+    enough = everything is None or not holders or everything >= MIN_COMMON_RATIO * holders
+    return sized and word.isalpha() and holders <= MAX_RARE_ITEMS and enough
 
 
 def suggestion(text: str, found: Iterable[Correction]) -> str | None:

@@ -18,6 +18,7 @@ from vizsla.data.metadata import ItemMetadata
 from vizsla.errors import InputError
 from vizsla.text.analyzers import MAX_ITEMS_SAMPLED, AnyLanguage, strings_of, surface_of
 from vizsla.text.fields import TEXT, TITLE, plain_text
+from vizsla.text.spelling import FuzzyDictionary
 from vizsla.text.streams import batches, call_with
 from vizsla.text.web_syntax import PHRASE, PREFIX, Clause, WebQuery
 from vizsla.typing import BoolArray, Int32Array, Int64Array
@@ -123,6 +124,15 @@ class WordLists:
             held = sums[ends] - sums[ends - held]
         order = np.lexsort((forms, -held))[:most]
         return dict(zip(self.words.take(forms[order].astype(np.int32)), held[order].tolist(), strict=True))
+
+    @cached_property
+    def spelling(self) -> FuzzyDictionary:
+        """All words, with what finds those near another."""
+        return FuzzyDictionary(self.words, np.diff(self._offsets))
+
+    def written(self, word: str) -> Int32Array:
+        """Return the texts that hold one of the words, in this form."""
+        return self._union(self.words.find_all([word]).astype(np.int64))
 
     def _tokens(self, text: str) -> list[str]:
         tokens: list[str] = _native.tokens(text, *self.analyzer.rule)
