@@ -13,6 +13,7 @@ from vizsla.base.encoder import FunctionEncoder
 from vizsla.encoders.lsa import LsaEncoder
 from vizsla.errors import InputError
 from vizsla.methods.tokens.taught_tokens import pseudo_queries, taught_tokens, teacher_clicks
+from vizsla.scorers import FunctionScorer
 
 PLACES = ["harbor", "castle", "garden", "bridge", "tower", "market", "museum", "temple", "forest", "valley"]
 TIMES = ["winter", "summer", "morning", "evening", "monday", "harvest", "carnival", "easter", "noon", "midnight"]
@@ -145,6 +146,25 @@ def test_taught_tokens_are_delivered_where_vectors_are_too_large(artifact, tmp_p
     made.rebuild("taught")
     assert made(asked, k=5).ids == again(asked, k=5).ids
     made.close()
+
+
+def test_a_scorer_alone_teaches_tokens(tmp_path):
+    """Items whose words are alike are all found by words; the scorer says which one is meant."""
+    data = titled(twofold_catalog())
+    kind = {word: one for one, other in SAME.items() for word in (one, other)}
+
+    def score(query, texts):
+        asked = {kind.get(word, word) for word in query.split()}
+        return [float(len(asked & {kind.get(word, word) for word in text.split()})) for text in texts]
+
+    scorer = FunctionScorer(score, {item.id: item.text for item in data.items}, name="twofold")
+    made = vizsla.learn(data, tmp_path / "places", scorer=scorer, artifact=True)
+    assert made.report.winner == "taught"
+    lock = tmp_path / "places.learn" / "lock.json"
+    assert vizsla.learn(data, scorer=scorer, replay=lock)("bazaar hour7", 2).ids == made("bazaar hour7", 2).ids
+    assert "taught by bm25, re-ranked by the scorer" in made.report.summary
+    assert made.report.measured[0].calls == 0
+    assert made("bazaar hour7", 2).stats.model_calls == 0
 
 
 def test_taught_tokens_fall_where_they_are_no_closer_to_their_teacher_than_words():

@@ -23,7 +23,7 @@ from vizsla.autopilot.learning_report import (
 )
 from vizsla.autopilot.limits import Limits, SearchCost, measured_cost, seconds_of
 from vizsla.autopilot.log_summary import LogSummary
-from vizsla.autopilot.proposals import BASELINE, VECTORS, Candidate, Workshop, own_encoder, proposed
+from vizsla.autopilot.proposals import BASELINE, Candidate, Workshop, own_encoder, proposed
 from vizsla.autopilot.race import ProgressStage, Race, Watch, family_bests
 from vizsla.autopilot.refinements import (
     SCORER,
@@ -41,7 +41,7 @@ from vizsla.autopilot.without_clicks import (
     Standing,
     held_queries,
     pseudo_searches,
-    taught_candidate,
+    teaching,
     unjudged_plans,
 )
 from vizsla.base.encoder import Encoder
@@ -104,7 +104,7 @@ def learn(
     ----------
     dataset : Dataset
         Items and clicks. Without clicks nothing can be judged; then words and vectors, if there is an encoder, are
-        added with equal weights, or where that is over the limit, tokens that the vectors taught; the report says so.
+        added with equal weights, or where that is over the limit, tokens that the model taught; the report says so.
     path : path, optional
         A new folder for an engine whose default member is the winner. Trials, report and lock are written beside it,
         in `PATH.learn`. Without it the winner is returned as a retriever in memory.
@@ -253,10 +253,9 @@ def _unjudged(
         candidates = proposed(dataset, encoder=encoder)
     # As an engine would read it back: with the same items the same tokens are taught again.
     workshop = Workshop(as_stored(dataset), candidates, bindings=bindings, threads=threads)
-    taught_items = 0
-    if (taught := taught_candidate(workshop, seconds, seed=seed, threads=threads)) is not None:
-        workshop.candidates = candidates = {**candidates, TAUGHT: taught}
-        taught_items = int(taught.recipe.settings["max_items"])
+    if (taught := teaching(workshop, seconds, seed=seed, threads=threads)) is not None:
+        workshop.candidates = candidates = {**candidates, TAUGHT: taught.candidate}
+    taught_items = 0 if taught is None else taught.items
     searches = pseudo_searches(dataset, held_queries(dataset, taught_items, seed=seed))
     answers = {}
     finalists: list[Finalist] = []
@@ -268,8 +267,8 @@ def _unjudged(
         finalists.append(Finalist(plan, values, cost, limits.exceeded(cost)))
     notes = []
     if taught is not None:
-        teacher = searches.answers(workshop.built(VECTORS), threads=threads)
-        standing = Standing.of(searches, answers[TAUGHT], answers[BASELINE], teacher)
+        teacher = searches.answers(taught.teacher, threads=threads)
+        standing = Standing.of(searches, answers[TAUGHT], answers[BASELINE], teacher, taught.said)
         notes.append(standing.said)
         if not standing.stands:
             finalists = [

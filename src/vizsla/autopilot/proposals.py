@@ -27,6 +27,10 @@ HALF_LIVES = (30.0, 90.0)
 """Days after which a click counts half, for logs that are long enough to tell."""
 
 
+MODELS = ("encoder", "scorer")
+"""Which bindings recipes name."""
+
+
 class Candidate(NamedTuple):
     """A retriever that may be chosen.
 
@@ -182,7 +186,7 @@ class Workshop:
                     self.dataset,
                     threads=self._threads,
                     members=bases,
-                    bindings={key: value for key, value in self.bindings.items() if key == "encoder"},
+                    bindings={key: value for key, value in self.bindings.items() if key in MODELS},
                 )
         return self._built[name]
 

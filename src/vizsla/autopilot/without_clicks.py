@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from time import perf_counter
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from vizsla.autopilot.fusing import SearchPlan
 from vizsla.autopilot.proposals import BASELINE, VECTORS, Candidate, Workshop
+from vizsla.autopilot.refinements import SCORER
 from vizsla.autopilot.searches import DEPTH, Searches
 from vizsla.base.recipe import Recipe
 from vizsla.base.retriever import Retriever
 from vizsla.core.candidates import Candidates
 from vizsla.data.dataset import Dataset
 from vizsla.learning.query_mix import WARM, Mix
-from vizsla.methods.tokens.taught_tokens import MAX_ITEMS, TEACHER_HITS, pseudo_queries
+from vizsla.methods.tokens.taught_tokens import MAX_ITEMS, TEACHER_HITS, pseudo_queries, rescored
 
 TAUGHT = "taught"
 MAX_JUDGED_ITEMS = 500
@@ -61,15 +62,53 @@ def affordable_items(teacher: Retriever, dataset: Dataset, seconds: float, *, se
     return min(affordable, MAX_ITEMS, round(TAUGHT_SHARE * len(dataset.items)))
 
 
-def taught_candidate(workshop: Workshop, seconds: float, *, seed: int, threads: int = 1) -> Candidate | None:
-    """Return tokens that vectors teach; None where there are no vectors, or no time to ask them."""
-    if VECTORS not in workshop.candidates:
+class Teaching(NamedTuple):
+    """Tokens that a teacher taught, as a candidate.
+
+    Attributes
+    ----------
+    candidate : Candidate
+        How they are built.
+    teacher : Retriever
+        What taught them.
+    said : str
+        The teacher in words.
+    """
+
+    candidate: Candidate
+    teacher: Retriever
+    said: str
+
+    @property
+    def items(self) -> int:
+        """From how many items the queries are made."""
+        return int(self.candidate.recipe.settings["max_items"])
+
+
+def teaching(workshop: Workshop, seconds: float, *, seed: int, threads: int = 1) -> Teaching | None:
+    """Return tokens taught by vectors, by words re-ranked, or both; None without a model, or time to ask it.
+
+    Parameters
+    ----------
+    workshop : Workshop
+        With an encoder, a scorer, or both among its bindings.
+    seconds : float
+        The time of the whole search.
+    seed, threads : int
+        As for `learn`.
+    """
+    scorer = workshop.bindings.get(SCORER)
+    base = VECTORS if VECTORS in workshop.candidates else BASELINE
+    if base == BASELINE and scorer is None:
         return None
-    count = affordable_items(workshop.built(VECTORS), workshop.dataset, seconds, seed=seed, threads=threads)
+    teacher = rescored(workshop.built(base), scorer)
+    count = affordable_items(teacher, workshop.dataset, seconds, seed=seed, threads=threads)
     if count < MIN_TAUGHT_ITEMS:
         return None
-    recipe = Recipe.of("taught_tokens", teacher=VECTORS, max_items=count, seed=seed)
-    return Candidate(TAUGHT, "tokens", recipe)
+    given: dict[str, Any] = {} if scorer is None else {SCORER: scorer}
+    recipe = Recipe.of("taught_tokens", teacher=base, max_items=count, seed=seed, **given)
+    said = base if scorer is None else f"{base}, re-ranked by the scorer"
+    return Teaching(Candidate(TAUGHT, "tokens", recipe), teacher, said)
 
 
 def _wanting(made: Searches, teacher: Candidates) -> Searches:
@@ -99,7 +138,7 @@ class Standing(NamedTuple):
     said: str
 
     @classmethod
-    def of(cls, made: Searches, taught: Candidates, words: Candidates, teacher: Candidates) -> Standing:
+    def of(cls, made: Searches, taught: Candidates, words: Candidates, teacher: Candidates, said: str) -> Standing:
         """Judge by queries that nothing was taught by: closer to the teacher than words, and not surely below words.
 
         Parameters
@@ -108,20 +147,22 @@ class Standing(NamedTuple):
             Queries made of items, which these are the answers to find.
         taught, words, teacher : Candidates
             Answers to the same queries.
+        said : str
+            The teacher in words.
         """
         theirs = _wanting(made, teacher)
         own, base = theirs.measure(taught), theirs.measure(words)
         closer = theirs.interval(own - base)
         found = made.interval(made.measure(taught) - made.measure(words))
         stands = closer.low > 0 and found.high >= 0
-        said = (
-            f"Tokens taught by {VECTORS}, which need no model for a query, {'stand' if stands else 'do not stand'}. "
+        told = (
+            f"Tokens taught by {said}, which need no model for a query, {'stand' if stands else 'do not stand'}. "
             f"On {len(made):,} queries that they were not taught by, nDCG@10 is {theirs.quality(own):.3f} with the "
             f"teacher's {TEACHER_HITS} best as the right answers ({BASELINE} {theirs.quality(base):.3f}), and differs "
             f"from {BASELINE} by {found.mean:+.3f} ({found.low:+.3f} to {found.high:+.3f}) with the items that the "
             "queries were made of."
         )
-        return cls(stands, said)
+        return cls(stands, told)
 
 
 def unjudged_plans(candidates: Iterable[str]) -> list[SearchPlan]:
