@@ -10,6 +10,7 @@ from vizsla.errors import InputError
 from vizsla.learning.clicks import WEIGHT_UNITS
 from vizsla.learning.selection import ChoiceWarning
 from vizsla.learning.splits import log_splits
+from vizsla.methods.dense import dense
 from vizsla.methods.jpq.train_jpq import jpq, train_jpq
 from vizsla.methods.jpq.training_data import HeldOutClicks, log_and_queries, lost_clicks
 from vizsla.methods.pefa import pefa_xl, pefa_xs
@@ -157,7 +158,7 @@ def test_what_cannot_be_trained_is_refused():
     with pytest.raises(InputError, match="`loss` must be"):
         train_jpq(coded(), TRAIN, teacher=flat(), loss="square")
     with pytest.raises(InputError, match="`teacher` must be over the base's items"):
-        train_jpq(coded(), TRAIN, teacher=type(flat()).build({"i1": "i1"}, ENCODER))
+        train_jpq(coded(), TRAIN, teacher=dense({"i1": "i1"}, ENCODER))
 
 
 @pytest.mark.parametrize("seed", [0, 1])
