@@ -263,6 +263,11 @@ def test_short_searches_are_answered_at_once_as_threads_answer_them(tmp_path, mo
                 before = len(submitted)
                 assert client.post("/v1/search", json={**plain, **more}).status_code == 200
                 assert len(submitted) == before + 1
+            several = [
+                client.post("/v1/search", json={**plain, "count_to": most}).json() for most in (0, 2, 3, 2**64, 10**30)
+            ]
+            assert all(1 <= each["total"] <= 3 for each in several)
+            assert [each["total"] for each in several if each["total_is_exact"]][-3:] == [3, 3, 3]
             engine.add([{"id": "new", "text": "fig tree fig tree"}])
             assert "new" in ids(client.post("/v1/search", json=plain))
             state.admission.in_flight += state.admission.limit

@@ -279,7 +279,7 @@ class Backend:
         queries, items = Queries([words]), retriever.items
         end = max(1, min(asked.offset + asked.k, len(items)))
         found = retriever._search(queries, end, None, 1)
-        counted = retriever._count_matches(queries, None, asked.count_to, 1)
+        counted = retriever._count_matches(queries, None, min(asked.count_to, len(items)), 1)
         numbers, details = found.items[asked.offset :], details_of(items)
         if counted is None or found.scores is None or details is None:
             raise InputError("A plain answer must come from a member that finds words. Got another.")
