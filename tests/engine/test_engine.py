@@ -377,6 +377,24 @@ def test_fields_of_a_member_are_weighed_apart_after_every_change(tmp_path, kind)
         assert engine.stats()["members"]["words"]["type"] == "composite"
 
 
+@pytest.mark.parametrize("recipe", [
+    Recipe.of("bm25", fields={"kind": 2}),
+    Recipe.of("bm25", fields={"text": 1, "kind": 2}, b={"kind": 0.5}),
+    Recipe.of("bm25", fields={"text": 1, "kind": 2}, b={"text": 0.2, "kind": 0.5}),
+    Recipe.of("tfidf", fields={"kind": 2}),
+])  # fmt: skip
+def test_a_field_that_no_item_has_yet_finds_nothing(tmp_path, recipe):
+    rows = [Item("a", "fig and a pear"), Item("b", "plum")]
+    words = len(recipe.settings["fields"]) > 1
+    with Engine.create(tmp_path / "engine", members={"words": recipe}, maintenance="manual") as engine:
+        engine.add(rows)
+        assert engine.search("fig").ids == [["a"] if words else []]
+        assert (engine.explain("fig", "a").score > 0) == words
+        engine.add([Item("c", "date", "", {"kind": "fig"})])
+        fresh = recipe.build(Dataset.of([*rows, Item("c", "date", "", {"kind": "fig"})]))
+        assert engine.search("fig").to_dict() == fresh("fig").to_dict() and "c" in fresh("fig").ids[0]
+
+
 def test_a_page_of_a_member_that_is_built_anew_knows_all_matches_and_their_words(tmp_path):
     items = [Item(str(number), "a fig tree" if number % 3 else "a pear") for number in range(9)]
     with Engine.create(tmp_path / "engine", members={"words": Recipe.of("tfidf")}) as engine:

@@ -74,3 +74,14 @@ def test_an_engine_knows_words_of_titles_and_fields_through_changes(tmp_path):
         engine.compact()
         assert found("oil title:fig") == ["c"] and found('"green oil"') == ["a"]
         assert before is not None
+
+
+def test_a_generation_is_searched_when_rows_of_it_were_erased(tmp_path):
+    with Engine.create(tmp_path / "e", members={"words": Recipe.of("bm25")}) as engine:
+        engine.add([Item("a", "red fig"), Item("b", "fig oil")])
+        before = engine.generation().retriever("words")
+        engine.delete("a")
+        engine.add([Item(str(number), f"fig {number}") for number in range(30)])
+        engine.compact()
+        assert before.page('"fig oil"', syntax="web").ids == ["b"]
+        assert len(engine.page('"fig oil"', syntax="web").ids) == 1

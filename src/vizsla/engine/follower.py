@@ -53,6 +53,7 @@ from vizsla.engine.slots import GrowingArray, SlotMap
 from vizsla.engine.static_member import ReindexedRetriever, StaticMember
 from vizsla.engine.verified import VerifiedFolders
 from vizsla.errors import EngineError, FormatError, InputError
+from vizsla.methods.bm25 import DEFAULT_B
 from vizsla.methods.typo_tolerant import forgiving
 from vizsla.typing import BoolArray, Int32Array, Int64Array
 
@@ -376,11 +377,9 @@ class Follower:
         if self.memory is not None:
             self.memory.remove(slots)
 
-    def _texts(self, connection: sqlite3.Connection, numbers: Int64Array, field: str = TEXT_FIELD) -> list[str]:
-        """Read the texts of rows, deleted or not, or their titles alone."""
-        sql = "SELECT n, title, text FROM items WHERE n IN (SELECT value FROM json_each(?))"
-        rows = connection.execute(sql, (json.dumps(numbers.tolist()),)).fetchall()
-        found = {n: title if field == TITLE_FIELD else joined_text(title, text) for n, title, text in rows}
+    def _texts(self, connection: sqlite3.Connection, numbers: Int64Array) -> list[str]:
+        """Read the texts of rows, deleted or not."""
+        found = _texts_by_number(connection, numbers)
         try:
             return [found[n] for n in numbers.tolist()]
         except KeyError as error:
@@ -508,7 +507,7 @@ class Follower:
             with self.catalog.scanning() as connection:
                 rows = connection.execute(f"{ALL_ROWS} ORDER BY items.n").fetchall()
             given = [Item(id, text, title, json.loads(fields or "{}")) for id, title, text, fields in rows]
-            recipe = _with_known_fields(Recipe.stored(definition.recipe or {}), given)
+            recipe, given = _with_known_fields(Recipe.stored(definition.recipe or {}), given)
             # Of an empty catalog it is made of another item, which is hidden.
             built = recipe.build(Dataset.of(given or [Item("none", "")]), bindings=objects)
             known = self._wholes[definition.name] = (definition, moment), built
@@ -535,9 +534,10 @@ class Follower:
         return {id: joined_text(title, text) for id, title, text in rows if items.find(id) >= 0}
 
     def _texts_of(self, field: str, numbers: Int64Array) -> list[str]:
-        """Read the titles, or the whole texts, of rows."""
+        """Read the titles, or the whole texts, of rows; "" for one that was erased since its generation."""
         with self.lock, self.catalog.reading() as connection:
-            return self._texts(connection, numbers, field)
+            found = _texts_by_number(connection, numbers, field)
+        return [found.get(n, "") for n in numbers.tolist()]
 
     def layout(self, *, metadata: bool = False) -> Layout:
         """Return what maintenance needs to know of the slots, as the last transaction has left them."""
@@ -548,6 +548,13 @@ class Follower:
             segments, live, members = list(self.segments), self._flags.values, dict(self.members)
             last = self._last_item, self._last_change
         return Layout(generation, segments, np.concatenate([stored, memory]), live, ids, *last, members)
+
+
+def _texts_by_number(connection: sqlite3.Connection, numbers: Int64Array, field: str = TEXT_FIELD) -> dict[int, str]:
+    """Read the texts of rows, deleted or not, or their titles alone."""
+    sql = "SELECT n, title, text FROM items WHERE n IN (SELECT value FROM json_each(?))"
+    rows = connection.execute(sql, (json.dumps(numbers.tolist()),))
+    return {n: title if field == TITLE_FIELD else joined_text(title, text) for n, title, text in rows}
 
 
 def _words_of(
@@ -568,15 +575,23 @@ def _named(error: FileNotFoundError | FormatError) -> FormatError:
     return FormatError(f"{error.filename}: missing. The catalog lists it: `engine.check(repair=True)` makes it anew.")
 
 
-def _with_known_fields(recipe: Recipe, items: Sequence[Item]) -> Recipe:
-    """Return a recipe without the fields that no item has: a build would take them for errors."""
+def _with_known_fields(recipe: Recipe, items: list[Item]) -> tuple[Recipe, list[Item]]:
+    """Return a recipe without the fields that no item has: a build would take them for errors.
+
+    Where no item has any of them, the items have no words to be found by.
+    """
     known = set[str]().union(*(item.metadata for item in items))
     known |= {name for name in ("title", "text") if any(getattr(item, name) for item in items)}
     wanted = recipe.settings.get("fields")
     if not isinstance(wanted, Mapping):
-        return recipe if known else Recipe.of(recipe.kind)
+        return recipe if known else Recipe.of(recipe.kind), items
     kept = {name: weight for name, weight in wanted.items() if name in known}
-    return recipe.but(fields=kept) if kept else Recipe.of(recipe.kind)
+    if not kept:
+        return Recipe.of(recipe.kind), [Item(item.id, "") for item in items]
+    shares = recipe.settings.get("b")
+    if isinstance(shares, Mapping):
+        return recipe.but(fields=kept, b={name: b for name, b in shares.items() if name in kept} or DEFAULT_B), items
+    return recipe.but(fields=kept), items
 
 
 def _ids_at(stored: Strings, memory: list[str], slots: Int32Array) -> Iterator[list[str]]:
