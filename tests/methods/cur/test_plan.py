@@ -65,6 +65,24 @@ def test_a_query_ends_at_the_first_round_that_finds_its_best_settled(stop):
     assert (max(lengths) == 8) == (stop == 1e5) or min(lengths) > 1
 
 
+@pytest.mark.parametrize(("how", "epsilon"), [("topk", 0.0), ("topk", 0.5), ("softmax", 0.0), ("random", 0.0)])
+def test_no_query_ends_while_a_better_estimate_is_left_however_items_are_drawn(how, epsilon):
+    exact, early = full(QUERIES), 0
+    estimates = CurEstimates(Factors.of(full(ANCHORS)), len(QUERIES), ridge=0.1)
+    found = spend(
+        estimates, np.ones(exact.shape, np.bool_), [np.arange(5)] * len(QUERIES),
+        Plan(40, 8, how=how, epsilon=epsilon, stop=0.1, stop_depth=3),
+        lambda chosen: [exact[row, items] for row, items in enumerate(chosen)],
+        [np.random.default_rng(row) for row in range(len(QUERIES))],
+    )  # fmt: skip
+    for believed, ledger in zip(estimates.scores(), found, strict=True):  # one that has ended learns nothing more
+        if len(ledger.all_items()) < 40:
+            early += 1
+            left = np.delete(believed, ledger.all_items())
+            assert np.sort(ledger.all_scores())[-3] > left.max()
+    assert early
+
+
 def test_stopping_saves_calls_and_is_stored(tmp_path):
     words = tfidf(ITEMS)
     search = adacur(words, score_anchors(words, ANCHORS), budget=40, rounds=8, stop=0.5)

@@ -226,11 +226,11 @@ def spend(
         if firsts is not None and not number:
             chosen = _first_round(estimates, allowed, firsts, size, randoms)
         else:
-            chosen = _next_round(estimates, allowed, widths, size, plan, randoms)
+            chosen, best_left = _next_round(estimates, allowed, widths, size, plan, randoms)
             if plan.stop is not None:
                 chosen = [
-                    _unless_settled(one, ledger, free, plan)
-                    for one, ledger, free in zip(chosen, ledgers, allowed, strict=True)
+                    _unless_settled(one, best, ledger, free, plan)
+                    for one, best, ledger, free in zip(chosen, best_left, ledgers, allowed, strict=True)
                 ]
         if not any(len(items) for items, _ in chosen):
             break
@@ -244,11 +244,11 @@ def spend(
 
 
 def _unless_settled(
-    chosen: tuple[Int64Array, Float32Array], ledger: Ledger, free: NDArray[np.bool_], plan: Plan
+    chosen: tuple[Int64Array, Float32Array], best_left: float, ledger: Ledger, free: NDArray[np.bool_], plan: Plan
 ) -> tuple[Int64Array, Float32Array]:
     """Return a query's items of a round; or none, and nothing is free any more, where its best are settled."""
     items, believed = chosen
-    if not len(items) or not ledger.is_settled(float(believed.max()), plan):
+    if not len(items) or not ledger.is_settled(best_left, plan):
         return chosen
     free[:] = False
     return items[:0], believed[:0]
@@ -261,16 +261,24 @@ def _next_round(
     size: int,
     plan: Plan,
     randoms: Sequence[np.random.Generator],
-) -> Best:
-    """Return items by their estimates, and these; where nothing is drawn, only the best are ever looked at."""
+) -> tuple[Best, list[float]]:
+    """Return items by their estimates, with these, and the best estimate that is left of each query.
+
+    Where nothing is drawn, only the best are ever looked at.
+    """
     if plan.how == "topk" and not round(plan.epsilon * size):
-        return estimates.best(allowed, size)
+        found = estimates.best(allowed, size)
+        return found, [float(values.max(initial=-np.inf)) for _, values in found]
     believed = estimates.scores()
     chosen = [
         choose(row[:width], free[:width], size, plan.how, plan.epsilon, random)
         for row, free, width, random in zip(believed, allowed, widths, randoms, strict=True)
     ]
-    return [(items, believed[row, items]) for row, items in enumerate(chosen)]
+    best_left = [
+        float(row[:width].max(where=free[:width], initial=-np.inf))
+        for row, free, width in zip(believed, allowed, widths, strict=True)
+    ]
+    return [(items, believed[row, items]) for row, items in enumerate(chosen)], best_left
 
 
 def _first_round(
