@@ -247,9 +247,11 @@ def test_trials_on_workers_choose_the_same(log, learned, few, processes):
         vizsla.learn(log, on="auto")
 
 
-def test_a_candidate_that_cannot_be_built_is_left_out_and_named(log, monkeypatch):
+@pytest.mark.parametrize("workers", [False, True])
+def test_a_candidate_that_cannot_be_built_is_left_out_and_named(log, monkeypatch, workers):
     odd = Candidate("odd", "n-grams", Recipe.of("pefa", base="bm25", variant="xs", weight=7.0), True)
     monkeypatch.setattr("vizsla.autopilot.learn.proposed", lambda *_, **__: {"odd": odd, "bm25": FEW["bm25"]})
-    found = vizsla.learn(log, time="60s")
+    with connect(workers=2, processes=False) as on:
+        found = vizsla.learn(log, time="60s", on=on if workers else None)
     assert found.report.winner == "bm25"
     assert [note for note in found.report.notes if note.startswith("odd was left out: `weight` must be")]

@@ -130,9 +130,14 @@ def tried(name: str, work: TrialWork) -> LearningTrial:
     )  # fmt: skip
 
 
-def tried_elsewhere(name: str, work: TrialWork) -> LearningTrial:
-    """Do the same on a worker, with candidates that only this trial builds."""
-    return tried(name, work._replace(workshop=work.workshop.emptied()))
+def tried_elsewhere(name: str, work: TrialWork) -> LearningTrial | str:
+    """Do the same on a worker, with candidates that only this trial builds; return why one cannot be built."""
+    try:
+        return tried(name, work._replace(workshop=work.workshop.emptied()))
+    except VizslaError as error:
+        if name == BASELINE:
+            raise
+        return str(error)
 
 
 class Race:
@@ -275,7 +280,11 @@ class Race:
             if name not in missing:
                 yield self.trial(name, round)
                 continue
-            trial = next(made)
+            found = next(made)
+            if isinstance(found, str):
+                self.left_out[name] = found
+                continue
+            trial = found
             self._store.put(self._key(name, round), trial)
             self._settle(trial, round)
             self._note(trial, False)
