@@ -137,12 +137,12 @@ def test_three_steps_are_the_twins(folder, towers, changes):
 )
 def test_it_learns_and_can_be_searched_with(folder, options, tmp_path):
     seen = []
-    encoder = train_bi_encoder(log(), folder, tmp_path / "trained", watch=seen.append, **{**SMALL, **options})
+    encoder = train_bi_encoder(log(), folder, tmp_path / "new" / "trained", watch=seen.append, **{**SMALL, **options})
     losses = [each.loss for each in seen]
     assert np.mean(losses[-8:]) < np.mean(losses[:8])
     if not options:  # a random model with separate sides does not learn more than its lessons from a few dozen queries
         assert max(seen[-1].held_out) > seen[-1].held_out[0]
-    opened = open_encoder(tmp_path / "trained")
+    opened = open_encoder(tmp_path / "new" / "trained")
     assert np.allclose(opened.queries(["fig pear"]), encoder.queries(["fig pear"]), atol=1e-6)
     search = dense(log(), opened)
     search.save(tmp_path / "search", bundle_models=True)

@@ -347,6 +347,7 @@ def _saved(towers: TorchTowers, folder: Path) -> Encoder:
     if towers.towers == "shared":
         towers.save(folder)
         return SentenceEncoder(str(folder), **options)
+    folder.parent.mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory(dir=folder.parent) as kept:
         models = Path(kept) / "models"
         towers.save(models)
