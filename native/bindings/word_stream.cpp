@@ -26,7 +26,8 @@ class BoundWordStream {
     if (PyErr_CheckSignals() != 0) throw nb::python_error();
   }
 
-  nb::tuple forms() const {
+  nb::tuple forms() {
+    const ExclusiveUse use(busy_);
     auto [bytes, offsets] = stream_.forms();
     return nb::make_tuple(to_numpy(std::move(bytes)), to_numpy(std::move(offsets)));
   }

@@ -511,8 +511,8 @@ class ShardedEngine:
         self._last = max(self._all("last_number", everywhere, None))
         found = self._all("fields", everywhere, None)
         self._fields = {name: facts for each in reversed(found) for name, facts in each.items()}
-        lacking = [each.keys() == self._fields.keys() for each in found]
-        self._all("upsert", [([], [], self._fields)] * len(self._shards), None, left_out=lacking)
+        complete = [each.keys() == self._fields.keys() for each in found]
+        self._all("upsert", [([], [], self._fields)] * len(self._shards), None, left_out=complete)
 
     def _check_open(self) -> None:
         if self._closed:
