@@ -275,6 +275,19 @@ def test_short_searches_are_answered_at_once_as_threads_answer_them(tmp_path, mo
             state.admission.in_flight -= state.admission.limit
 
 
+def test_the_event_loop_builds_no_member(tmp_path):
+    members = {"weighed": vizsla.Recipe.of("bm25", fields={"text": 2, "kind": 1}), "words": vizsla.Recipe.of("bm25")}
+    with vizsla.Engine.create(tmp_path / "mixed", members=members, default="words") as engine:
+        engine.add(FRUIT)
+        with serving(engine) as client:
+            assert ids(client.post("/v1/search", json={"query": "fig"}))
+            backend = client.app.state.backend
+            assert backend.quick("words", "fig") is not None and backend.quick("weighed", "fig") is None
+            assert not engine._follower._wholes
+            assert ids(client.post("/v1/search", json={"query": "fig", "using": "weighed"}))
+            assert engine._follower._wholes
+
+
 def test_search_takes_the_web_syntax_facets_groups_sort_and_pages(client, engine):
     def found(**body):
         answer = client.post("/v1/search", json=body)

@@ -20,6 +20,7 @@ from vizsla.data.conditions import Condition
 from vizsla.data.conditions import where as condition_from
 from vizsla.data.filter import Where
 from vizsla.engine.catalog import NAME as CATALOG_NAME
+from vizsla.engine.definitions import LIVE
 from vizsla.engine.engine import Engine
 from vizsla.engine.member import SlotRetriever
 from vizsla.errors import InputError
@@ -174,8 +175,9 @@ class Backend:
         """Return a member that answers a plain query in microseconds, if it is up to date; else None."""
         generation = self.target.generation_now() if isinstance(self.target, Engine) else None
         name = using or (generation.default if generation is not None else "")
-        if generation is None or name not in generation.definitions:
-            return None
+        definition = None if generation is None else generation.definitions.get(name)
+        if generation is None or definition is None or definition.type != LIVE:
+            return None  # a member of another type may have to be built first
         retriever = (generation.forgiving() if typos else generation).retriever(name)
         quick = isinstance(retriever, SlotRetriever) and retriever.view.is_quick_for(text)
         return Pinned(name, retriever, generation.state.generation, generation.filter) if quick else None
