@@ -5,6 +5,7 @@ from __future__ import annotations
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from vizsla import Engine, Recipe
 from vizsla.text.analyzers import AnyLanguage
 from vizsla.text.highlights import TermHighlighter, snippet_of
 
@@ -42,3 +43,19 @@ def test_a_stop_word_of_one_language_is_marked_where_another_searches_for_it():
     for content in ([], ["war"], ["die", "war"], ["die"]):
         marked = TermHighlighter(AnyLanguage(("english", "german"), content=content), "die war stadt")(text)
         assert {text[low:high].lower() for low, high in marked} == {"stadt", *content}
+
+
+def test_stop_words_are_marked_in_phrases_and_where_the_query_has_no_other_words(tmp_path):
+    """An engine without items at its making keeps stop words among its terms."""
+    items = [{"id": "ham", "text": "To sleep, or to be. A list of the things to be sorted is a list."}]
+    with Engine.create(tmp_path / "e", members={"words": Recipe.of("bm25")}) as engine:
+        engine.add(items)
+        for query, expected in (
+            ("sort a list", ["list", "sorted", "list"]),
+            ("a", ["A", "a"]),
+            ('"to be"', ["To", "to", "be", "to", "be"]),
+            ('list "to be sorted"', ["list", "to", "be", "sorted", "list"]),
+            ("+is list", ["list", "is", "list"]),
+        ):
+            hit = engine.page(query, 1, highlight=True, syntax="web").hits[0]
+            assert [hit.text[low:high] for low, high in hit.highlights["text"]] == expected, query

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,7 @@ from vizsla.base.queries import Queries
 from vizsla.base.web_search import is_web, parsed, prepared
 from vizsla.core.candidates import Candidates
 from vizsla.core.catalog import PageCatalog, details_of
-from vizsla.core.hits import Hit, hits_html
+from vizsla.core.hits import Hit, Span, hits_html
 from vizsla.core.stages import stage
 from vizsla.core.validation import is_iterable
 from vizsla.data.facets import FacetCounts, count_facet, facets_of, without_field
@@ -23,7 +24,8 @@ from vizsla.data.metadata import TEXT_FIELD, ItemMetadata
 from vizsla.data.values import LIST
 from vizsla.errors import InputError, check_positive
 from vizsla.text.analyzers import AnyLanguage
-from vizsla.text.highlights import TermHighlighter, snippet_of
+from vizsla.text.highlights import TermHighlighter, snippet_of, spans_as_written
+from vizsla.text.web_syntax import PREFIX, Clause
 from vizsla.typing import Int32Array
 
 if TYPE_CHECKING:
@@ -211,8 +213,10 @@ class PageRequest:
         self._offset = offset
         self._depth, self._threads = check_positive("depth", depth), check_positive("threads", threads)
         self._shown, self._required = self._queries.texts[0], None
+        self._clauses: tuple[Clause, ...] = ()
         if is_web(syntax):
             read = parsed(self._items, self._shown)
+            self._clauses = read.required
             words, required = prepared(self._items, read, None)
             self._queries = self._queries.reworded([0], [words])
             self._required = required.mask if isinstance(required, Filter) else None
@@ -410,9 +414,14 @@ class PageRequest:
         for hit in hits:
             values = {name: hit.value(name) for name in names}
             texts = {name: str(value) for name, value in values.items() if value is not None}
-            hit.highlights = {name: spans_of(text) for name, text in texts.items()}
+            hit.highlights = {name: self._marked(text, spans_of(text)) for name, text in texts.items()}
             if TEXT_FIELD in texts:
                 hit.snippet = snippet_of(texts[TEXT_FIELD], hit.highlights[TEXT_FIELD], snippet_chars)
+
+    def _marked(self, text: str, spans: list[Span]) -> list[Span]:
+        """Return the spans with those of phrases and required words, whose stop words were asked for."""
+        asked = [spans_as_written(text, clause.text) for clause in self._clauses if clause.kind != PREFIX]
+        return sorted({*spans, *chain.from_iterable(asked)}) if asked else spans
 
 
 def _checked_count(given: Any) -> int:

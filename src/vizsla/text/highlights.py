@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from itertools import groupby
 from typing import TYPE_CHECKING
 
 from vizsla import _native
 from vizsla.core.hits import Snippet, Span
+from vizsla.text.languages import listed
 
 if TYPE_CHECKING:
     from vizsla.text.analyzers import Analyzer
@@ -22,6 +23,7 @@ Highlighter = Callable[[str], list[Span]]
 CHARS = "chars"
 MAX_CHARS = 200_000
 """Characters of a text that are looked at."""
+_MARKS = ".,;:!?()\"'"
 _UNSPACED = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1100-\u11ff\u1780-\u17ff\u19e0-\u19ff\u3040-\u30ff\u3130-\u318f\u31f0-\u31ff"
     "\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\uff66-\uffdc\U00020000-\U0003ffff]+"
@@ -48,10 +50,7 @@ class TermHighlighter:
     analyzer : Analyzer
         How texts become terms.
     query : str
-        The query.
-    terms : iterable of str, optional
-        The terms to find, where they are others than those that the analyzer makes of the query: with neighbors of
-        misspelled words, for example.
+        The query. Its stop words are left out, even where the analyzer keeps them, unless it has no other words.
 
     Examples
     --------
@@ -60,9 +59,10 @@ class TermHighlighter:
     [(4, 8), (18, 22)]
     """
 
-    def __init__(self, analyzer: Analyzer, query: str, terms: Iterable[str] | None = None):
+    def __init__(self, analyzer: Analyzer, query: str):
         self._analyzer = analyzer
-        self._terms = frozenset(analyzer.query_tokens(query) if terms is None else terms)
+        told = analyzer.query_tokens(without_stop_words(analyzer, query))
+        self._terms = frozenset(told or analyzer.query_tokens(query))
         runs = [found[0].lower() for found in _UNSPACED.finditer(query)]
         self._pieces = frozenset(term for term in self._terms if len(term) > 1 or term in runs)
         self._known: dict[str, bool] = {}
@@ -119,6 +119,36 @@ class TermHighlighter:
             spans += [(start + at, start + at + size)] if flag else []
             at += size
         return spans
+
+
+def without_stop_words(analyzer: Analyzer, query: str) -> str:
+    """Return a query without the stop words of the analyzer's languages: they stand everywhere, and say little.
+
+    Examples
+    --------
+    >>> from vizsla.text.analyzers import AnyLanguage
+    >>> without_stop_words(AnyLanguage("english", drop=False), "Sort a list, with the out-of-the-box tools")
+    'Sort list, out-of-the-box tools'
+    """
+    common = listed(analyzer.languages).difference(getattr(analyzer, "content", ()))
+    return " ".join(part for part in query.split() if part.strip(_MARKS).lower() not in common)
+
+
+def spans_as_written(text: str, words: str) -> list[Span]:
+    """Return where words stand in a text one after another as they are written, in whatever case; a span per word.
+
+    Examples
+    --------
+    >>> spans_as_written("To be, or not to be", "to be")
+    [(0, 2), (3, 5), (14, 16), (17, 19)]
+    """
+    spans: list[Span] = []
+    asked = [word.lower() for word in _words().findall(words)]
+    found = [(each.start(), each.end(), each[0].lower()) for each in _words().finditer(text[:MAX_CHARS])]
+    for at in range(len(found) - len(asked) + 1) if asked else ():
+        if [word for _, _, word in found[at : at + len(asked)]] == asked:
+            spans += [(start, end) for start, end, _ in found[at : at + len(asked)]]
+    return sorted(set(spans))
 
 
 def snippet_of(text: str, spans: Sequence[Span], chars: int) -> Snippet:
