@@ -102,6 +102,12 @@ class ItemIn(BaseModel):
 class ItemsRequest(Strict):
     """Items to store in one transaction."""
 
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={
+            "examples": [{"items": [{"id": "fig", "text": "a small fig tree", "price": 12}], "mode": "upsert"}]
+        },
+    )
     items: list[ItemIn] = Field(min_length=1)
     mode: Annotated[str, StringConstraints(pattern="^(add|upsert)$")] = "upsert"
 
@@ -129,6 +135,7 @@ class DeleteRequest(Strict):
 class CountRequest(Strict):
     """A condition whose items are counted; all items without one."""
 
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"where": "price<20"}, {}]})
     where: Where | None = None
 
 
@@ -160,6 +167,9 @@ class ClicksRequest(Strict):
 class ExplainRequest(Strict):
     """A query and an item whose score is to be explained."""
 
+    model_config = ConfigDict(
+        extra="forbid", json_schema_extra={"examples": [{"query": "fig tree", "item": "fig", "using": "words"}]}
+    )
     query: Text
     item: ItemId
     using: Name = ""
@@ -182,18 +192,24 @@ class CompareRequest(Strict):
 class MemberRequest(Strict):
     """A member to rebuild; all that were trained unless given."""
 
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"member": "clicks"}, {}]})
     member: Name | None = None
 
 
 class NameRequest(Strict):
     """The name of a snapshot."""
 
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"name": "before-retraining"}]})
     name: Annotated[str, StringConstraints(min_length=1, max_length=100)]
 
 
 class EvaluateRequest(Strict):
     """Members to evaluate on the judged queries that the service was started with."""
 
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={"examples": [{"members": ["words", "best"], "split": "test", "measures": ["nDCG@10"]}]},
+    )
     members: list[Name] | None = Field(None, max_length=20)
     split: Name = "test"
     measures: list[Name] = Field(["nDCG@10", "R@10"], min_length=1, max_length=10)
