@@ -1,7 +1,7 @@
 // Charts as SVG: every mark can be focused or read by a screen reader, and colors come from the style sheet.
 
-import { html } from "./vendor-htm-preact.js";
-import { number } from "./shared.js";
+import { html, useState } from "./vendor-htm-preact.js";
+import { count, number } from "./shared.js";
 
 const span = (values) => {
   const known = values.filter((value) => Number.isFinite(value));
@@ -24,7 +24,7 @@ export function Bars({ parts, total, fold = 0.05, digits = 3 }) {
   const most = Math.max(...shown.map((part) => Math.abs(part.score)), 1e-12);
   return html`<ul class="bars">${shown.map((part) => html`<li>
     <span class="reason">${part.reason}</span>
-    <span class="value">${number(part.score, digits)}</span>
+    <span class="value">${digits ? number(part.score, digits) : count(part.score)}</span>
     <svg class=${part.score < 0 ? "bar negative" : "bar"} viewBox="0 0 100 6" preserveAspectRatio="none" aria-hidden="true">
       <rect width=${(100 * Math.abs(part.score)) / most} height="6" rx="1" /></svg>
   </li>`)}</ul>`;
@@ -75,7 +75,8 @@ export function Lines({ series, label, unit = "" }) {
     return drawn;
   };
   const newest = (points) => points.filter((value) => value !== null).slice(-1)[0];
-  const said = series.map((each) => `${each.name} ${newest(each.values) === undefined ? "none yet" : number(newest(each.values), 1) + unit}`);
+  const known = series.filter((each) => newest(each.values) !== undefined);
+  const said = known.length ? known.map((each) => `${each.name} ${number(newest(each.values), 1)}${unit}`) : ["none yet"];
   return html`<figure class="chart">
     <figcaption>${label}: <strong>${said.join(", ")}</strong>${values.length > 1 && html` <span>(peak ${number(Math.max(...values), 1)}${unit})</span>`}</figcaption>
     <svg viewBox="0 0 300 66" preserveAspectRatio="none" role="img" aria-label=${`${label}, newest: ${said.join(", ")}`}>
@@ -85,11 +86,12 @@ export function Lines({ series, label, unit = "" }) {
 }
 
 /** Queries × members; a cell's color is its value, its text says it, too. */
-export function HeatMap({ queries, members, value, max = 200 }) {
+export function HeatMap({ queries, members, value, step = 50 }) {
+  const [max, setMax] = useState(step);
   const level = (each) => (each === null || each === undefined ? "none" : Math.min(9, Math.floor(each * 10)));
   return html`<div class="scroll"><table class="heat"><thead><tr><th scope="col">query</th>
     ${members.map((name) => html`<th scope="col">${name}</th>`)}</tr></thead>
     <tbody>${queries.slice(0, max).map((query) => html`<tr><th scope="row" title=${query.text}>${query.text}</th>
       ${members.map((name) => html`<td class=${`level-${level(value(name, query))}`}>${number(value(name, query), 2)}</td>`)}</tr>`)}
-    </tbody></table></div>${queries.length > max && html`<p class="empty">+${queries.length - max} more queries</p>`}`;
+    </tbody></table></div>${queries.length > max && html`<p><button type="button" class="quiet" onClick=${() => setMax(max + 4 * step)}>${count(queries.length - max)} more queries</button></p>`}`;
 }

@@ -3,7 +3,7 @@
 import { html, useEffect, useRef, useState } from "./vendor-htm-preact.js";
 import { call, finished, get, post, quantile, readMetrics } from "./api.js";
 import { Bars, Lines } from "./charts.js";
-import { Empty, Failure, ago, bytes, count, useInterval } from "./shared.js";
+import { Empty, Failure, ago, bytes, count, plural, useInterval } from "./shared.js";
 
 const EVERY_MS = 2000;
 const KEPT = 90;
@@ -66,7 +66,7 @@ export function DashboardView({ info, live, reload, say }) {
       <div class="tile"><b>${count(info.items)}</b> items</div>
       ${live && html`<div class="tile"><b>${count(stats.clicks)}</b> clicks</div>
         <div class="tile"><b>${count(info.generation)}</b> transactions</div>
-        <div class="tile"><b>${(stats.segments || []).length}</b> segments, ${count(stats.memory_rows)} items in memory</div>
+        <div class="tile"><b>${(stats.segments || []).length}</b> ${(stats.segments || []).length === 1 ? "segment" : "segments"}, ${plural(stats.memory_rows, "item")} in memory</div>
         <div class="tile"><b>${bytes(Object.values(stats.bytes_on_disk || {}).reduce((sum, size) => sum + size, 0))}</b> on disk</div>`}
       <div class="tile"><b>${count(info.in_flight)}</b> in flight</div>
     </div>
@@ -85,8 +85,8 @@ export function DashboardView({ info, live, reload, say }) {
           <td>${(members[name] || {}).type !== "composite" && html`<button type="button" disabled=${Boolean(busy)} aria-label=${`Rebuild ${name}`} onClick=${() => act(`rebuild ${name}`, `${name} was rebuilt.`, async () => finished(await post("/v1/admin/rebuild", { member: name })))}>
             ${busy === `rebuild ${name}` ? "Rebuilding…" : "Rebuild"}</button>`}</td>`}</tr>`)}</tbody></table></div>
     ${live && html`<section class="card"><h2>Segments</h2>
-      <p>${count((stats.segments || []).length)} segments, ${count(stats.memory_rows)} items in memory, ${count(stats.deleted)} deleted items that the next merge removes.
-        This worker stored ${count(stats.writes)} changes in ${count(stats.commits)} commits.</p>
+      <p>${plural((stats.segments || []).length, "segment")}, ${plural(stats.memory_rows, "item")} in memory, ${plural(stats.deleted, "deleted item")} that the next merge removes.
+        This worker stored ${plural(stats.writes, "change")} in ${plural(stats.commits, "commit")}.</p>
       ${(stats.segments || []).length > 0 && html`<${Bars} parts=${stats.segments.map((rows, at) => ({ reason: `segment ${at + 1}`, score: rows }))} total=${0} digits=${0} />`}
       <button type="button" disabled=${Boolean(busy)} onClick=${() => act("maintain", "Segments were merged where that was due.", async () => finished(await post("/v1/admin/maintain", {})))}>
         ${busy === "maintain" ? "Merging…" : "Flush and merge"}</button></section>

@@ -5,6 +5,7 @@ import { html, useEffect, useRef } from "./vendor-htm-preact.js";
 export const number = (value, digits = 3) =>
   value === null || value === undefined || Number.isNaN(value) ? "–" : Number(value).toFixed(digits);
 export const count = (value) => (value === null || value === undefined ? "–" : Number(value).toLocaleString("en-US"));
+export const plural = (value, name) => `${count(value)} ${name}${value === 1 ? "" : "s"}`;
 export const ms = (value) => (value === null || value === undefined ? "–" : `${value < 10 ? value.toFixed(2) : value.toFixed(0)} ms`);
 
 export function bytes(value) {
