@@ -70,3 +70,10 @@ def test_both_ways_agree_with_pinv_however_steep_the_spectrum(decay, whole):
         seen = slice(0, part[-1] + 1)
         expected = np.linalg.pinv(columns[seen]) @ scores[seen] @ scores_of_anchors
         assert np.abs(span.weights() @ scores_of_anchors - expected).max() <= 1e-6 * np.abs(expected).max()
+
+
+def test_a_column_that_is_short_beside_an_earlier_one_counts_as_rounding():
+    span = IncrementalLstsq(2)
+    for columns, scores in (([[1e9, 0.0]], [2e9]), ([[0.0, 1.0]], [5.0])):
+        span.add(np.array(columns), np.array(scores))
+        assert span.weights() == pytest.approx([2.0, 0.0])
