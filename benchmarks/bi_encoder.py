@@ -19,6 +19,7 @@ import numpy as np
 
 from benchmarks.corpus import data_folder
 from benchmarks.cross_encoder_model import minilm
+from benchmarks.pefa_collection import Collection
 from vizsla.data.dataset import Dataset
 from vizsla.learning.loop import TrainingProgress
 
@@ -28,6 +29,9 @@ SETTINGS: dict[str, dict[str, Any]] = {
 }
 """Chosen for two cores, before any test query was asked."""
 DATA = ("tldr", "squad-sent")
+SPLITS = ("test-seen", "test-unseen")
+MAX_TOKENS = 128
+"""What texts are cut to in the comparison, as those of the stored MiniLM vectors are."""
 
 
 def train(name: str, folder: Path, **changes: Any) -> Path:
@@ -52,30 +56,32 @@ def train(name: str, folder: Path, **changes: Any) -> Path:
     return out
 
 
-def vectors(name: str, model: Path | None, folder: Path) -> Path:
-    """Return a file with the vectors of all items and queries of a collection by a model, made once."""
+def vectors(data: Dataset, model: Path) -> Path:
+    """Return a file with a model's vectors of all items and test queries, made once beside the model."""
     from vizsla.encoders.sentence import SentenceEncoder
 
-    tokens = SETTINGS[name]["max_tokens"]
-    file = folder / f"{name}-{'minilm' if model is None else model.name}-{tokens}.npz"
+    file = model.with_name(f"{model.name}-vectors.npz")
     if not file.exists():
-        encoder = SentenceEncoder(str(model or minilm()), max_tokens=tokens, download=False)
-        data = Dataset.open(data_folder() / name)
+        encoder = SentenceEncoder(str(model), max_tokens=MAX_TOKENS, download=False)
         items = encoder.items([item.default_text() for item in data.items])
-        queries = encoder.queries([query.text for query in data.queries])
+        queries = encoder.queries(asked(data))
         np.savez(file, items=items.astype(np.float16), queries=queries.astype(np.float16))
     return file
 
 
-def retriever(name: str, model: Path | None, folder: Path) -> tuple[Dataset, Any]:
-    """Return the collection, and flat search over a model's vectors."""
+def asked(data: Dataset) -> list[str]:
+    """Return the texts of all test queries, each once."""
+    return list(dict.fromkeys(text for split in SPLITS for text in data.query_texts(split)[1]))
+
+
+def tuned(data: Dataset, model: Path) -> Any:
+    """Return flat search over a trained model's vectors."""
     from vizsla.encoders.precomputed import PrecomputedEncoder
     from vizsla.methods.dense import dense
 
-    data, arrays = Dataset.open(data_folder() / name), np.load(vectors(name, model, folder))
-    told = [query.text for query in data.queries]
-    encoder = PrecomputedEncoder(told, arrays["queries"].astype(np.float32))
-    return data, dense(data, encoder, vectors=arrays["items"].astype(np.float32))
+    arrays = np.load(vectors(data, model))
+    encoder = PrecomputedEncoder(asked(data), arrays["queries"].astype(np.float32))
+    return dense(data, encoder, vectors=arrays["items"].astype(np.float32))
 
 
 def main() -> None:
@@ -85,7 +91,6 @@ def main() -> None:
     parser.add_argument("data", choices=DATA)
     parser.add_argument("--folder", type=Path, required=True)
     parser.add_argument("--model", type=Path, help="another encoder to compare")
-    parser.add_argument("--json", type=Path)
     parser.add_argument("--options", type=json.loads, default={}, help="settings, as JSON")
     arguments = parser.parse_args()
     arguments.folder.mkdir(parents=True, exist_ok=True)
@@ -94,11 +99,10 @@ def main() -> None:
         return
     from vizsla.evaluation import compare
 
-    model = arguments.model or arguments.folder / arguments.data
-    data, base = retriever(arguments.data, None, arguments.folder)
-    _, tuned = retriever(arguments.data, model, arguments.folder)
-    for split in ("test-seen", "test-unseen"):
-        found = compare(data, {"MiniLM": base, "fine-tuned": tuned}, split=split, latency_queries=0)
+    one, model = Collection(arguments.data), arguments.model or arguments.folder / arguments.data
+    systems = {"MiniLM": one.base(), "fine-tuned": tuned(one.data, model)}
+    for split in SPLITS:
+        found = compare(systems, one.data, split, ("R@10", "R@100", "nDCG@10"), latency_queries=0)
         print(f"{arguments.data} {split}\n{found.to_markdown()}\n{found.tests_to_json()}")
 
 
