@@ -125,8 +125,8 @@ COMMANDS = {
 }
 ELSEWHERE = {
     # Where the data come from and how they are read, what is written where: further below, and tests/end_to_end.
-    "help", "queries", "clicks", "qrels", "output", "overwrite", "bundle_model", "copy_model", "plot", "json",
-    "markdown", "latex", "trec", "plot_bytes", "per_query", "differences", "int8", "encoder", "bytes", "model", "id",
-    "text", "title", "meta", "keep_texts", "format", "separator", "encoding", "on_error", "rejected",
+    "estimate", "help", "queries", "clicks", "qrels", "output", "overwrite", "bundle_model", "copy_model", "plot",
+    "json", "markdown", "latex", "trec", "plot_bytes", "per_query", "differences", "int8", "encoder", "bytes", "model",
+    "id", "text", "title", "meta", "keep_texts", "format", "separator", "encoding", "on_error", "rejected",
     "click_columns", "passage_size", "passage_overlap", "passage_min", "passage_unit", "dedupe", "dangling",
 }  # fmt: skip

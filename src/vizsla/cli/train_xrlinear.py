@@ -10,6 +10,7 @@ from vizsla.cli.index_tfidf import KIND_SHARES
 from vizsla.cli.options import add_data, add_output, check_output, open_data, save_model, with_half_life
 from vizsla.cli.signatures import SignatureOptions
 from vizsla.methods.xrlinear.build import xrlinear
+from vizsla.methods.xrlinear.estimate import estimate_xrlinear
 from vizsla.text.ngrams import KINDS, NgramTfidf
 
 OPTIONS = SignatureOptions(xrlinear, metavars=KIND_SHARES)
@@ -20,10 +21,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_data(parser)
     add_output(parser)
     OPTIONS.add_to(parser)
+    parser.add_argument("--estimate", action="store_true", help="only say how large it will be, and the CPU seconds")
 
 
 def run(arguments: argparse.Namespace) -> None:
-    """Train and save."""
+    """Train and save, or say what it would take."""
+    if arguments.estimate:
+        print(estimate_xrlinear(open_data(arguments), **OPTIONS.given(arguments)))
+        return
     check_output(arguments)
     start, data = perf_counter(), open_data(arguments)
     options = with_half_life(OPTIONS.given(arguments), data, xrlinear)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from vizsla.base.encoder import Encoder
 from vizsla.base.placement import Placement
@@ -161,63 +162,114 @@ def xrlinear(
     """
     given = dict(locals())
     if paper:
-        return _by_the_paper(given)
-    if depth is not None:
-        raise InputError("`depth` must be given with `paper`; other trees follow `branching` and `max_leaf`.")
+        return xrlinear(**by_the_paper(given))
     if half_life is not None:
         dataset, half_life = _recent(given)
-    own = encoder is not None
-    shape = {"branching": branching, "max_leaf": max_leaf}
-    _check_options(dataset, tree, shape=shape, loss=loss, transform=transform, weights=weights)
-    check_choice("click_weights", click_weights, CLICK_WEIGHTS)
-    check_scheme(negatives)
-    check_seed(seed)
-    instances = training_instances(dataset, item_texts=item_texts)
-    how = DAMPED if click_weights == "auto" else click_weights
-    encoder, by_features = _features(encoder, kind_shares, instances, costs=how, seed=seed, threads=threads)
-    by_weights = None
-    features = as_scipy(encoder.queries(instances.texts))
-    if click_weights == "auto":
-        how, by_weights = choose_click_weights(instances, features, seed=seed, threads=threads)
-    costs = instances.costs(how)
-    texts = _item_texts(dataset, encoder) if cold_start or _reads_texts(representation) else None
-    cold = None
-    if cold_start and texts is not None:
-        cold = ColdStart(texts, instances.warm, check_positive("neighbors", neighbors), threads)
-    if tree is None:
-        tree = _grow(
-            _vectors(representation, share, features, costs, texts, dense=not encoder.sparse),
-            cold, **shape, seed=seed, threads=threads,
-        )  # fmt: skip
-    inputs = SparseRows.of(features, name="features")
+        given["dataset"] = dataset
+    ready = prepared(given)
     layers = train_matchers(
-        inputs, SparseRows.of(costs, name="clicks"), tree,
-        negatives=_further(negatives, inputs, tree, instances, beam=beam, bias=bias, threads=threads),
+        SparseRows.of(ready.features, name="features"), SparseRows.of(ready.costs, name="clicks"), ready.tree,
+        negatives=_further(negatives, ready, beam=beam, bias=bias, threads=threads),
         teacher_forcing=not (isinstance(negatives, str) and negatives == "man"),
-        # A matcher that is made from others is not learned, and its item's text would only push its neighbors down.
-        item_instances=None if cold is None else instances.of_warm_items,
-        loss=loss, C=C, bias=bias, threshold=threshold, max_nonzeros=max_nonzeros, seed=seed, threads=threads,
-        on=on,
+        item_instances=ready.item_instances, on=on, **{name: given[name] for name in SOLVER_OPTIONS},
     )  # fmt: skip
     matchers, calibration = [NodeWeights(*layer[:3]) for layer in layers], None
-    queries, clicks = features[: instances.queries], instances.clicks[: instances.queries]
-    if cold is not None:
-        matchers[-1], calibration = cold.calibrate(matchers[-1], tree, queries, clicks, bias=bias, seed=seed)
+    instances, tree, fitted = ready.instances, ready.tree, ready.encoder
+    queries, clicks = ready.features[: instances.queries], instances.clicks[: instances.queries]
+    if ready.cold is not None:
+        matchers[-1], calibration = ready.cold.calibrate(matchers[-1], tree, queries, clicks, bias=bias, seed=seed)
     index = TreeIndex.build(
         [layer.astype(np.int32) for layer in tree.layers], tree.items, matchers,
-        dim=encoder.dim, bias=bias, transform=transform, weights=weights, beam=beam,
+        dim=fitted.dim, bias=bias, transform=transform, weights=weights, beam=beam,
     )  # fmt: skip
-    chosen = TrainingQueries.of(instances.texts[: instances.queries], clicks, click_weights=how)
-    known = cold.texts if cold else None
-    model = XrLinear(dataset.item_ids, encoder, index, chosen, texts=known, calibration=calibration)
-    shares = {"kind_shares": list(encoder.shares)} if isinstance(encoder, NgramTfidf) and not own else {}
-    settle(model, click_weights=how, half_life=half_life, **shares)
-    model.report = Choices.of(kind_shares=by_features, click_weights=by_weights)
+    chosen = TrainingQueries.of(instances.texts[: instances.queries], clicks, click_weights=ready.click_weights)
+    known = ready.cold.texts if ready.cold else None
+    model = XrLinear(dataset.item_ids, fitted, index, chosen, texts=known, calibration=calibration)
+    shares = {"kind_shares": list(fitted.shares)} if isinstance(fitted, NgramTfidf) and encoder is None else {}
+    settle(model, click_weights=ready.click_weights, half_life=half_life, **shares)
+    model.report = Choices.of(kind_shares=ready.by_features, click_weights=ready.by_weights)
     return model
 
 
-def _by_the_paper(options: dict[str, Any]) -> XrLinear:
-    """Return the model with the paper's features and tree; an option that contradicts them raises."""
+SOLVER_OPTIONS = ("loss", "C", "bias", "threshold", "max_nonzeros", "seed", "threads")
+"""What `xrlinear` passes on to `train_layer`."""
+
+
+class PreparedTraining(NamedTuple):
+    """All that is known when the training of the matchers begins.
+
+    Attributes
+    ----------
+    instances : Instances
+        Queries and item texts to learn from.
+    encoder : Encoder
+        Given, or fitted.
+    features, costs : csr_array
+        Instances by features, and by items.
+    cold : ColdStart or None
+        What makes matchers for items without clicks.
+    tree : LabelTree
+        Given, or clustered.
+    click_weights : str
+        What a click costs.
+    by_features, by_weights : Choice or None
+        How these were chosen.
+    """
+
+    instances: Instances
+    encoder: Encoder
+    features: csr_array
+    costs: csr_array
+    cold: ColdStart | None
+    tree: LabelTree
+    click_weights: str
+    by_features: Choice | None
+    by_weights: Choice | None
+
+    @property
+    def item_instances(self) -> NDArray[np.bool_] | None:
+        """Which instances the items' own layer learns from.
+
+        A matcher that is made from others is not learned, and its item's text would only push its neighbors down.
+        """
+        return None if self.cold is None else self.instances.of_warm_items
+
+
+def prepared(options: Mapping[str, Any]) -> PreparedTraining:
+    """Check the arguments of `xrlinear`, fit features and cluster the items."""
+    dataset, encoder, tree = options["dataset"], options["encoder"], options["tree"]
+    seed, threads, representation = options["seed"], options["threads"], options["representation"]
+    if options["depth"] is not None:
+        raise InputError("`depth` must be given with `paper`; other trees follow `branching` and `max_leaf`.")
+    shape = {name: options[name] for name in ("branching", "max_leaf")}
+    _check_options(dataset, tree, shape=shape, **{name: options[name] for name in ("loss", "transform", "weights")})
+    check_choice("click_weights", options["click_weights"], CLICK_WEIGHTS)
+    check_scheme(options["negatives"])
+    check_seed(seed)
+    instances = training_instances(dataset, item_texts=options["item_texts"])
+    how = DAMPED if options["click_weights"] == "auto" else options["click_weights"]
+    encoder, by_features = _features(
+        encoder, options["kind_shares"], instances, costs=how, seed=seed, threads=threads
+    )  # fmt: skip
+    by_weights = None
+    features = as_scipy(encoder.queries(instances.texts))
+    if options["click_weights"] == "auto":
+        how, by_weights = choose_click_weights(instances, features, seed=seed, threads=threads)
+    costs = instances.costs(how)
+    texts = _item_texts(dataset, encoder) if options["cold_start"] or _reads_texts(representation) else None
+    cold = None
+    if options["cold_start"] and texts is not None:
+        cold = ColdStart(texts, instances.warm, check_positive("neighbors", options["neighbors"]), threads)
+    if tree is None:
+        tree = _grow(
+            _vectors(representation, options["share"], features, costs, texts, dense=not encoder.sparse),
+            cold, **shape, seed=seed, threads=threads,
+        )  # fmt: skip
+    return PreparedTraining(instances, encoder, features, costs, cold, tree, how, by_features, by_weights)
+
+
+def by_the_paper(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments that are the paper's features and tree; an option that contradicts them raises."""
     dataset, tree = options["dataset"], options["tree"]
     fixed = {"kind_shares": None, "representation": "pifa", "half_life": None}
     for name, value in fixed.items():
@@ -232,7 +284,7 @@ def _by_the_paper(options: dict[str, Any]) -> XrLinear:
         depth=options["depth"], seed=options["seed"],
     )  # fmt: skip
     changes = {"item_texts": False, "cold_start": False, "click_weights": "none", "paper": False, "depth": None}
-    return xrlinear(**{**options, **changes, "encoder": encoder, "tree": means if tree is None else tree})
+    return {**options, **changes, "encoder": encoder, "tree": means if tree is None else tree}
 
 
 def _recent(options: dict[str, Any]) -> tuple[Dataset, float | None]:
@@ -306,9 +358,9 @@ def _grow(vectors: Matrix, cold: ColdStart | None, **options: Any) -> LabelTree:
     return tree if cold is None or cold.warm.all() else with_cold_leaves(tree, cold.warm, cold.near)
 
 
-def _further(
-    scheme: str | Matrix | Negatives, features: SparseRows, tree: LabelTree, instances: Instances, **options: Any
-) -> Negatives | None:
+def _further(scheme: str | Matrix | Negatives, ready: PreparedTraining, **options: Any) -> Negatives | None:
     if isinstance(scheme, str):
-        return None if scheme == "tfn" else matcher_aware(features, tree, **options)
-    return scheme if callable(scheme) else explicit_negatives(scheme, tree, instances.rows, len(features))
+        inputs = SparseRows.of(ready.features, name="features")
+        return None if scheme == "tfn" else matcher_aware(inputs, ready.tree, **options)
+    rows, count = ready.instances.rows, ready.features.shape[0]
+    return scheme if callable(scheme) else explicit_negatives(scheme, ready.tree, rows, count)

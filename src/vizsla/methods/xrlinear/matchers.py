@@ -74,7 +74,7 @@ def train_matchers(
     [[0, 2, 4], [0, 2, 4]]
     """
     features, labels = SparseRows.of(X, name="X"), layer_labels(SparseRows.of(clicks, name="clicks"), tree)
-    rule = _Layers(labels, tree, negatives, teacher_forcing, item_instances, (tolerance_above, tolerance))
+    rule = TrainingLayers(labels, tree, negatives, teacher_forcing, item_instances, (tolerance_above, tolerance))
     trained: list[LayerWeights] = []
     if on is None:
         for number in progress(range(tree.depth), what="training the tree's layers"):
@@ -94,8 +94,18 @@ def train_matchers(
     return trained
 
 
-class _Layers(NamedTuple):
-    """The training data of each layer."""
+class TrainingLayers(NamedTuple):
+    """The training data of each layer.
+
+    Attributes
+    ----------
+    labels : list of SparseRows
+        See `layer_labels`.
+    tree, negatives, teacher_forcing, item_instances
+        See `train_matchers`.
+    tolerances : pair of float
+        Those of the layers above, and of the items' own.
+    """
 
     labels: list[SparseRows]
     tree: LabelTree
