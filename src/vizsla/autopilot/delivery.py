@@ -24,6 +24,7 @@ from vizsla.core.validation import as_path
 from vizsla.data.dataset import Dataset
 from vizsla.engine.engine import Engine
 from vizsla.errors import CompositionError, InputError
+from vizsla.io.builder import stored_dataset
 from vizsla.methods.cold_items import ColdItemBoost
 
 DEFAULT_MEMBER = "learned"
@@ -118,7 +119,7 @@ def as_engine(
 
 def as_stored(dataset: Dataset) -> Dataset:
     """Return a dataset as an engine would read it back: the same draws of the same seed hold out the same clicks."""
-    return Dataset.of(list(dataset.items), clicks=list(_clicks(dataset)))
+    return stored_dataset(list(dataset.items), list(_clicks(dataset)))
 
 
 def _clicks(dataset: Dataset) -> Iterator[tuple[Any, ...]]:

@@ -70,6 +70,7 @@ from vizsla.engine.segments import (
 )
 from vizsla.engine.writer import Writer
 from vizsla.errors import EngineError, FormatError, InputError
+from vizsla.io.builder import stored_dataset
 from vizsla.io.records import ListSource, Records
 from vizsla.methods.bm25 import bm25
 from vizsla.typing import Int64Array
@@ -375,7 +376,7 @@ def dataset_of(connection: sqlite3.Connection) -> Dataset:
     clicks = connection.execute("SELECT query, item, weight, time FROM clicks ORDER BY c").fetchall()
     if not items:
         return Dataset(Records(ListSource([]), Strings.of([])), Records(ListSource([]), Strings.of([])))
-    return Dataset.of(items, clicks=clicks or None)
+    return stored_dataset(items, clicks or None)
 
 
 def rebuild(follower: Follower, maintenance: Maintenance, name: str | None, threads: int) -> None:

@@ -91,6 +91,13 @@ class State(NamedTuple):
     frontier: int
 
 
+def no_engine(folder: Path) -> str:
+    """Return what is said of a path that is no engine."""
+    if not folder.exists():
+        return f"`path` must be an engine. Got {folder}, which is not there: check the path, or use `Engine.create`."
+    return f"`path` must be an engine. Got {folder}, which has no {NAME}: use `Engine.create`."
+
+
 class CatalogFile:
     """The catalog of an engine: a connection per use, each used by one thread at a time.
 
@@ -261,7 +268,7 @@ class CatalogFile:
 
     def _opened(self) -> sqlite3.Connection:
         if not self.path.is_file():
-            raise InputError(f"`path` must be an engine. Got {self.folder}, which has no {NAME}: use `Engine.create`.")
+            raise InputError(no_engine(self.folder))
         address = f"{self.path.absolute().as_uri()}?mode=rw"
         connection = sqlite3.connect(
             address, uri=True, timeout=MOMENT_S, isolation_level=None, check_same_thread=False, cached_statements=256

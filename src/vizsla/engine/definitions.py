@@ -8,9 +8,10 @@ import re
 import sqlite3
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
+from difflib import get_close_matches
 from typing import Any
 
-from vizsla.base.recipe import NESTED_SETTINGS, Binding, Recipe
+from vizsla.base.recipe import BUILDERS, NESTED_SETTINGS, Binding, Recipe
 from vizsla.compose.parser import METHODS, tokens_of
 from vizsla.engine.catalog import put_setting, setting
 from vizsla.engine.member import LiveMember
@@ -211,7 +212,12 @@ def defined(name: str, given: Any, known: Mapping[str, Definition]) -> Definitio
     for each in made.needs:
         if each not in known:
             there = ", ".join(known) or "none"
-            raise InputError(f"A member must be made of members that are there ({there}). Got {each!r} in {name!r}.")
+            close = get_close_matches(each, BUILDERS, 1)
+            hint = f" The recipe of that name is `Recipe.of({close[0]!r})`." if close == [each] else ""
+            hint = hint or (f" Did you mean the recipe {close[0]!r}?" if close else "")
+            raise InputError(
+                f"A member must be made of members that are there ({there}). Got {each!r} in {name!r}.{hint}"
+            )
     return made
 
 

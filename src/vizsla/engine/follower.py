@@ -53,6 +53,7 @@ from vizsla.engine.slots import GrowingArray, SlotMap
 from vizsla.engine.static_member import ReindexedRetriever, StaticMember
 from vizsla.engine.verified import VerifiedFolders
 from vizsla.errors import EngineError, FormatError, InputError
+from vizsla.io.builder import stored_dataset
 from vizsla.methods.bm25 import DEFAULT_B
 from vizsla.methods.typo_tolerant import forgiving
 from vizsla.typing import BoolArray, Int32Array, Int64Array
@@ -509,7 +510,7 @@ class Follower:
             given = [Item(id, text, title, json.loads(fields or "{}")) for id, title, text, fields in rows]
             recipe, given = _with_known_fields(Recipe.stored(definition.recipe or {}), given)
             # Of an empty catalog it is made of another item, which is hidden.
-            built = recipe.build(Dataset.of(given or [Item("none", "")]), bindings=objects)
+            built = recipe.build(stored_dataset(given or [Item("none", "")]), bindings=objects)
             known = self._wholes[definition.name] = (definition, moment), built
         built = known[1]
         if forgiving_typos:

@@ -31,6 +31,7 @@ from vizsla.indexes.dense_index import DenseIndex
 from vizsla.indexes.flat import FlatIndex
 from vizsla.indexes.grouped import GroupedIndex
 from vizsla.indexes.vectors import ItemVectors
+from vizsla.io.builder import stored_dataset
 from vizsla.learning.clicks import ClickLog
 from vizsla.learning.matrices import divided, lengths_of
 from vizsla.learning.selection import ChoiceWarning
@@ -93,7 +94,7 @@ class PefaMember(LiveMember):
         """Return the settings where there are no clicks."""
         given = list(texts)
         if given:
-            return cls.settle_on(recipe, Dataset.of(given), bindings)
+            return cls.settle_on(recipe, stored_dataset(given), bindings)
         chosen = _untrained(recipe, 1.0) if _is_auto(recipe) else _given(recipe)
         return {"settings": asdict(chosen), "half_life": _days(recipe)}
 

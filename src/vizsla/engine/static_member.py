@@ -18,6 +18,7 @@ from vizsla.data.dataset import Dataset
 from vizsla.data.filter import Filter
 from vizsla.engine.vector_member import merged_parts
 from vizsla.errors import InputError
+from vizsla.io.builder import stored_dataset
 from vizsla.methods.dense import Dense, dense
 from vizsla.text.highlights import Highlighter
 from vizsla.typing import BoolArray, Int32Array
@@ -110,7 +111,7 @@ class StaticMember:
             return self._tail
         if not isinstance(part, Dense):
             self._late |= new
-            return part.recipe.build(Dataset.of(self._late))
+            return part.recipe.build(stored_dataset(self._late))
         tail = self._tail
         if not isinstance(tail, Dense):
             return dense(new, part.encoder)

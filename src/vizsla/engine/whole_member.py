@@ -15,10 +15,10 @@ from vizsla.base.recipe import Recipe
 from vizsla.base.retriever import Retriever
 from vizsla.core.candidates import Candidates, PairScores, Stats
 from vizsla.core.explanation import Explanation
-from vizsla.data.dataset import Dataset
 from vizsla.data.filter import Filter
 from vizsla.engine.member import LiveMember, LiveView
 from vizsla.errors import FormatError, InputError
+from vizsla.io.builder import stored_dataset
 from vizsla.text.highlights import Highlighter
 from vizsla.typing import BoolArray, Int32Array
 
@@ -145,7 +145,7 @@ class WholeView(LiveView):
 
 
 def _built(recipe: Recipe, texts: list[str], bindings: dict[str, Any]) -> Retriever:
-    return recipe.build(Dataset.of(texts), bindings=bindings)
+    return recipe.build(stored_dataset(texts), bindings=bindings)
 
 
 def _nothing(rows: int) -> tuple[Any, Any, Any]:

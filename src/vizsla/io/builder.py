@@ -49,6 +49,17 @@ class DatasetParts:
     """Says in words, once all is read, which columns are what by their names, or which documents were read."""
 
 
+def stored_dataset(items: Any, clicks: Any = None) -> Dataset:
+    """Return a dataset of what an engine has stored, without warnings: they were given when the items came.
+
+    Parameters
+    ----------
+    items, clicks
+        As `Dataset.of` takes them.
+    """
+    return build_dataset(read_lists(items, clicks=clicks, fields=Fields.named()), warns=False)
+
+
 def build_dataset(
     parts: DatasetParts,
     *,
@@ -57,12 +68,14 @@ def build_dataset(
     meta: Meta = None,
     keep_texts: bool = False,
     columns: Mapping[str, str] = NO_METADATA,
+    warns: bool = True,
 ) -> Dataset:
     """Read every part once, check that they fit together, and return the dataset.
 
     Without queries, the query column of the clicks holds texts: the distinct texts become the queries, and their
     ids are numbers in order of appearance. What is known of items besides their texts goes with their ids, if `meta`
     is not empty; texts do if `keep_texts`. `columns` says what those columns are that the user named.
+    Unless it `warns`, what is tolerable is noted in the dataset alone.
     """
     check_choice("on_error", on_error, ON_ERROR)
     check_choice("dangling", dangling, ["raise", "warn"])
@@ -76,7 +89,8 @@ def build_dataset(
         parts.clicks.report(tally)
     queries = known if known is not None else _clicked_queries(parts, pairs)
     qrels = {split: _judgments(found, queries.ids, items.ids, dangling, tally) for split, found in parts.qrels.items()}
-    tally.emit()
+    if warns:
+        tally.emit()
     return Dataset(
         items, queries, clicks=clicks, qrels=qrels, warnings=tally.messages, events=events, mapping=str(parts.mapping)
     )
