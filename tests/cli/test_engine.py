@@ -96,3 +96,46 @@ def test_what_cannot_be_done_is_one_line(shop, capsys, arguments, said):
     told = capsys.readouterr().err
     assert said in told
     assert told.count("\n") == 1
+
+
+def test_clicks_on_items_that_are_gone_are_left_out_and_counted(shop, tmp_path, capsys):
+    (tmp_path / "clicks.csv").write_text("query,item,weight,time\nsweet,fig,2,2025-01-01\nold,gone,1,2025-01-02\n")
+    assert main(["engine", "click", "shop", "--clicks", "clicks.csv"]) == 0
+    said = capsys.readouterr()
+    assert said.out == "shop: 1 clicks stored\n"
+    assert "1 clicks of clicks.csv left out: unknown item, for example 'gone'" in said.err
+    with Engine.open(shop, maintenance="manual") as engine:
+        assert engine.dataset().clicks.nnz == 1
+    assert main(["engine", "click", "shop", "--clicks", "clicks.csv", "--dangling", "raise"]) == 2
+    assert "'gone'" in capsys.readouterr().err
+
+
+def test_a_backup_is_restored(shop, tmp_path, capsys):
+    assert main(["engine", "backup", "shop", "-o", "copy"]) == 0
+    assert main(["engine", "restore", "copy", "-o", "again"]) == 0
+    assert capsys.readouterr().out.endswith("again: 3 items of copy\n")
+    with Engine.open(shop, maintenance="manual") as one, Engine.open(tmp_path / "again") as other:
+        assert other.search("tree").ids == one.search("tree").ids
+    assert main(["engine", "restore", "copy", "-o", "again"]) == 2
+
+
+def test_what_was_said_of_items_is_not_said_again_at_each_search(shop, tmp_path, recwarn):
+    with Engine.open(shop) as engine:
+        engine.add([{"id": "none", "text": ""}])
+    recwarn.clear()
+    with Engine.open(shop, maintenance="manual") as engine:
+        assert engine.search("tree", using="letters").ids[0]
+    assert not [str(each.message) for each in recwarn]
+
+
+def test_a_path_that_is_not_there_and_a_recipe_that_is_none_say_what_to_do(shop, capsys):
+    assert main(["engine", "check", "shap"]) == 2
+    assert "shap, which is not there: check the path" in capsys.readouterr().err
+    assert main(["engine", "create", "new", "--member", "words=bm52"]) == 2
+    assert "Did you mean the recipe 'bm25'?" in capsys.readouterr().err
+
+
+def test_the_beginning_of_an_option_is_no_option(shop, capsys):
+    with pytest.raises(SystemExit):
+        main(["search", "items.csv", "fig", "--k", "3"])
+    assert "unrecognized arguments: --k" in capsys.readouterr().err

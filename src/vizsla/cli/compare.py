@@ -56,6 +56,9 @@ def run(arguments: argparse.Namespace) -> None:
     paths, dataset = system_paths(arguments.systems), open_judged(arguments)
     systems = load_systems(paths, arguments)
     options = OPTIONS.given(arguments)
+    if "baseline" in options:  # by its name, or by the path that was given
+        asked = options["baseline"]
+        options["baseline"] = next((name for name, path in paths.items() if str(path) == asked), asked)
     result = compare(systems, dataset, k=_depth(options, arguments.overlap), **options)
     result.show()
     if arguments.overlap is not None:

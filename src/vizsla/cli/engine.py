@@ -167,8 +167,24 @@ def _click(arguments: argparse.Namespace) -> None:
         if arguments.clicks is None:
             count = engine.click(arguments.query, arguments.item, arguments.weight)
         else:
-            count = sum(map(engine.clicks, _batches(_clicks_of(arguments))))
+            count = sum(map(engine.clicks, _batches(_known(engine, arguments))))
         _say(f"{arguments.engine}: {count:,} clicks stored")
+
+
+def _known(engine: Engine, arguments: argparse.Namespace) -> Iterator[tuple[Any, ...]]:
+    """Yield the clicks of a log; those on items that are gone are left out and counted, unless they must raise."""
+    if getattr(arguments, "dangling", None) == "raise":
+        yield from _clicks_of(arguments)
+        return
+    items, unknown, example = engine.generation().items, 0, ""
+    for click in _clicks_of(arguments):
+        if not isinstance(click[1], str) or items.find(click[1]) >= 0:
+            yield click
+        else:
+            unknown, example = unknown + 1, example or click[1]
+    if unknown:
+        said = f"{unknown:,} clicks of {arguments.clicks} left out: unknown item, for example {example!r:.80}"
+        print(escape_control(f"vizsla: warning: {said}"), file=sys.stderr)
 
 
 def _clicks_of(arguments: argparse.Namespace) -> Iterator[tuple[Any, ...]]:
@@ -416,6 +432,11 @@ def _backup(arguments: argparse.Namespace) -> None:
     _say(f"{arguments.output}: a copy of {arguments.engine}")
 
 
+def _restore(arguments: argparse.Namespace) -> None:
+    with working("copying"), Engine.restore(arguments.engine, arguments.output, maintenance="manual") as engine:
+        _say(f"{arguments.output}: {engine.count():,} items of {arguments.engine}")
+
+
 Action = tuple[Callable[[argparse.ArgumentParser], None], Callable[[argparse.Namespace], Any]]
 ACTIONS: dict[str, Action] = {
     "create": (_create_options, _create),
@@ -434,4 +455,5 @@ ACTIONS: dict[str, Action] = {
     "check": (_check_options, _check),
     "stats": (_none, _stats),
     "backup": (_backup_options, _backup),
+    "restore": (_backup_options, _restore),
 }

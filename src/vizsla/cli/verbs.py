@@ -80,6 +80,7 @@ KINDS = {
         "check": "compare the catalog, the segments and their checksums",
         "stats": "counts, bytes on disk and the age of members, as JSON",
         "backup": "copy the engine to a new folder",
+        "restore": "copy a backup to a new folder, as an engine",
     },
     "runs": {
         "fuse": "one run of several, by reciprocal rank",
@@ -117,6 +118,10 @@ class LazyParser(argparse.ArgumentParser):
 
     module = ""
     _mixing = False
+
+    def __init__(self, **options: Any):
+        # An option's beginning is none: `--k 3` would be `--keep-texts` and a query.
+        super().__init__(**options, allow_abbrev=False)
 
     def fill(self) -> None:
         """Add the arguments, once."""

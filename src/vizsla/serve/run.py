@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shutil
@@ -93,7 +94,7 @@ def serve(
         path = sharded(path, shards)
     served = {"path": str(as_path(path)), "judged": _text(judged), "reranker": _text(reranker)}
     os.environ[SERVED] = json.dumps({**served, "settings": settings.limits()})
-    port = port or _free_port(host)
+    port = _free_port(host, port)
     shown = f"[{host}]" if ":" in host else host
     _say_start(f"http://{shown}:{port}", workers)
     if workers == 1:
@@ -148,9 +149,15 @@ def _say_start(address: str, workers: int) -> None:
     JsonLog().write("starting", address=address, workers=workers)
 
 
-def _free_port(host: str) -> int:
-    with socket.create_server((host, 0), family=socket.AF_INET6 if ":" in host else socket.AF_INET) as listener:
-        return int(listener.getsockname()[1])
+def _free_port(host: str, port: int) -> int:
+    """Return the port, or one that is free in place of 0; one that is taken raises."""
+    try:
+        with socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET) as listener:
+            return int(listener.getsockname()[1])
+    except OSError as error:
+        if error.errno != errno.EADDRINUSE:
+            raise
+        raise InputError(f"`port` must be free. Got {port}, where another program listens: 0 takes any.") from None
 
 
 def _text(path: str | Path | None) -> str | None:
