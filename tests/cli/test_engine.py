@@ -86,7 +86,7 @@ def test_maintenance_goes_through(shop, capsys):
     [
         (["create", "shop"], "new or an empty folder"),
         (["create", "other", "--member", "a={not json"], "must be JSON"),
-        (["search", "nowhere", "fig"], "has no catalog"),
+        (["search", "nowhere", "fig"], "which is not there"),
         (["delete", "shop"], "At least one id"),
         (["click", "shop", "sweet"], "Either QUERY and ID"),
     ],
