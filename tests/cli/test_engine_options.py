@@ -130,7 +130,7 @@ def test_a_click_has_its_weight_and_a_log_its_times(engine, capsys, tmp_path, mo
     shell(capsys, "click", "shop", "sweet", "fig", "--weight", "2.5")
     assert engine.of("click") == [(("sweet", "fig", 1.0), {}), (("sweet", "fig", 2.5), {})]
     (tmp_path / "log.csv").write_text("query,item,weight,time\na,fig,2,10\nb,pear,1,20\nc,fig,3,30\n")
-    assert shell(capsys, "click", "shop", "--clicks", "log.csv") == "shop: 3 clicks stored\n"
+    assert shell(capsys, "click", "shop", "--clicks", "log.csv", "--dangling", "raise") == "shop: 3 clicks stored\n"
     rows = [row for (batch,), _ in engine.of("clicks") for row in batch]
     log = [("a", "fig", 2.0, 10.0), ("b", "pear", 1.0, 20.0), ("c", "fig", 3.0, 30.0)]
     assert len(engine.of("clicks")) == 2 and rows == [*map(str, log)]
