@@ -19,7 +19,6 @@ from vizsla.base.recipe import Recipe
 from vizsla.base.retriever import Retriever
 from vizsla.core.catalog import Item
 from vizsla.core.strings import Strings
-from vizsla.data.dataset import Dataset
 from vizsla.data.metadata import TEXT_FIELD
 from vizsla.data.metadata_builder import TITLE_FIELD
 from vizsla.encoders.persistence import given_encoder
