@@ -63,6 +63,7 @@ COMMANDS = {
         {
             "--base {tokens}": {"0": lambda found: not found.learned and len(found.items) == 5},
             "--b 0.3": {"0": lambda found: found.b == 0.3},
+            "--fields text^2": {"0": lambda found: found.fields == {"text": 2}},
             "--language german": {"0": lambda found: "german" in repr(found.encoder.words.analyzer).lower()},
             "--vocabulary {model}": {"0": lambda found: found.index.dim == len(WORDS)},
             "--learn-vocabulary 40": {"0": lambda found: 10 < found.index.dim <= 40},

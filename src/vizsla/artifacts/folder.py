@@ -77,7 +77,8 @@ class Folder:
         except FileNotFoundError as error:
             raise FormatError(f"{self.path}: there is no such file or folder. Check the path.") from error
         except (OSError, ValueError) as error:
-            remedy = " An artifact is a folder: `vizsla index` makes one." if self.path.is_file() else ""
+            is_file = isinstance(error, NotADirectoryError)
+            remedy = " An artifact is a folder: `vizsla index` makes one." if is_file else ""
             raise FormatError(f"{self.path}: not a folder that can be opened ({_reason(error)}).{remedy}") from error
 
     def __del__(self) -> None:

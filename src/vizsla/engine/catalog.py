@@ -91,11 +91,15 @@ class State(NamedTuple):
     frontier: int
 
 
-def no_engine(folder: Path) -> str:
-    """Return what is said of a path that is no engine."""
-    if not folder.exists():
-        return f"`path` must be an engine. Got {folder}, which is not there: check the path, or use `Engine.create`."
-    return f"`path` must be an engine. Got {folder}, which has no {NAME}: use `Engine.create`."
+def check_is_engine(folder: Path) -> None:
+    """Raise unless there is an engine at a path."""
+    if os.path.lexists(folder / NAME):
+        return
+    if not os.path.lexists(folder):
+        got = f"{folder}, which is not there: check the path, or use `Engine.create`"
+    else:
+        got = f"{folder}, which has no {NAME}: use `Engine.create`"
+    raise InputError(f"`path` must be an engine. Got {got}.")
 
 
 class CatalogFile:
@@ -267,8 +271,7 @@ class CatalogFile:
         return connection
 
     def _opened(self) -> sqlite3.Connection:
-        if not self.path.is_file():
-            raise InputError(no_engine(self.folder))
+        check_is_engine(self.folder)
         address = f"{self.path.absolute().as_uri()}?mode=rw"
         connection = sqlite3.connect(
             address, uri=True, timeout=MOMENT_S, isolation_level=None, check_same_thread=False, cached_statements=256

@@ -27,7 +27,7 @@ from vizsla.data.conditions import Condition, FieldCondition
 from vizsla.data.filter import Filter, Where
 from vizsla.data.values import COLUMN_KIND_NAMES
 from vizsla.engine import administration
-from vizsla.engine.catalog import DURABILITY, NAME, CatalogFile, no_engine, setting
+from vizsla.engine.catalog import DURABILITY, CatalogFile, check_is_engine, setting
 from vizsla.engine.changes import Changes
 from vizsla.engine.follower import Follower
 from vizsla.engine.generation import Generation
@@ -320,8 +320,7 @@ class Engine(LiveRetriever):
         """
         folder = as_path(path)
         administration.check_mappings(bindings=bindings)
-        if not (folder / NAME).is_file():
-            raise InputError(no_engine(folder))
+        check_is_engine(folder)
         catalog = CatalogFile(folder)
         with catalog.reading() as connection:
             catalog.durability = setting(connection, "durability", "power")
