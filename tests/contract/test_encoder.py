@@ -15,6 +15,7 @@ import pytest
 import vizsla
 from tests.contract.encoders import ABSENT, ENCODERS, TEXTS, EncoderCase, absent
 from vizsla.artifacts.artifact import Artifact
+from vizsla.autopilot.refinements import RememberedVectors
 from vizsla.base.encoder import Encoder
 from vizsla.encoders.http import HttpEncoder
 from vizsla.errors import InputError, VizslaError
@@ -211,7 +212,10 @@ def test_nbytes_are_those_of_the_arrays_that_are_saved(made, tmp_path):
         assert encoder.nbytes == arrays + sum(models)
 
 
-ELSEWHERE = {HttpEncoder: "needs a service: tests/encoders/test_http_encoder.py holds it to the same promises"}
+ELSEWHERE = {
+    HttpEncoder: "needs a service: tests/encoders/test_http_encoder.py holds it to the same promises",
+    RememberedVectors: "an EmbeddingCache of one encoder, which is in the registry",
+}
 
 
 def test_no_encoder_is_left_out():

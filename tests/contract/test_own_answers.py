@@ -116,7 +116,7 @@ def test_what_is_no_answer_raises_wherever_it_is_asked_for(asked, wrong, error, 
 @pytest.mark.parametrize(
     ("wrong", "error", "said"),
     [
-        (lambda scored: scored.scores, CompositionError, r"Own must keep the contract: scoring must return Scored"),
+        (lambda scored: scored.scores, CompositionError, r"Own must keep the contract: scoring must return PairScores"),
         (lambda scored: None, CompositionError, "Got NoneType"),
         (lambda scored: PairScores(scored.scores, None), CompositionError, "other stats"),
         (lambda scored: PairScores(scored.scores[:-1], scored.stats), InputError, "numbers. Got shape"),

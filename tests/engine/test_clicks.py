@@ -49,9 +49,11 @@ def test_a_process_that_followed_all_changes_answers_as_one_that_opens_anew(seed
         for step in range(40):
             model.change(engine)
             if model.items and chance.random() < 0.5:
-                engine.click(model.text(), chance.choice(list(model.items)))
+                click = (model.text(), chance.choice(list(model.items)), 1.0, 1.0)
+                engine.click(*click)
+                model.clicks.append(click)
             if chance.random() < 0.1:
-                engine.delete_clicks(item=chance.choice([*model.items, "none"]))
+                model.forget(engine)
             if chance.random() < 0.1:
                 engine.flush()
             if step % 8 == 7:

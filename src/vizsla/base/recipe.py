@@ -455,7 +455,8 @@ def _read(value: Any, depth: int) -> Any:
         from vizsla.text.analyzers import analyzer_of
 
         return analyzer_of(value["analyzer"])
-    if isinstance(value, Mapping) and value and is_plain_mapping(value):  # as people write it
+    numbers = isinstance(value, Mapping) and value and all(type(each) in (int, float) for each in value.values())
+    if numbers and is_plain_mapping(value):  # weights, as people write them
         return dict(value)
     raise InputError(f"A setting must be plain, a recipe, a binding or an analyzer. Got {value!r:.100}.")
 

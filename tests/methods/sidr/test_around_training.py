@@ -134,7 +134,7 @@ def test_settings_reach_the_model_and_its_beginning(monkeypatch):
     monkeypatch.setattr(module, "center", lambda model, *texts: seen.update(center=texts))
     chosen = SidrSettings(**FAST, dropout=0.25, frozen_layers=1, masked_steps=7, seed=5, item_tokens=False)
     module.initialized_model(base, training_data, "folder", chosen)
-    wanted = {"seed": 5, "dropout": 0.25, "frozen_layers": 1, "item_scale": 0.1}
+    wanted = {"seed": 5, "dropout": 0.25, "frozen_layers": 1, "item_scale": 0.1, "learns_scales": True}
     assert seen["model"] == ("folder", wanted)
     texts, held, mask = seen["masked"][0]
     assert texts is training_data.items and held is training_data.held and mask == tokens().index("[MASK]")

@@ -135,7 +135,8 @@ def test_the_scale_that_was_chosen_is_what_serves(ready, best):
     assert _items(base, model, choice, settings)["item_scale"] == trials[best]["item_scale"]
     own = float(model.item_scale.detach())
     assert _items(base, model, None, settings)["item_scale"] == own
-    assert _items(base, model, choice, SidrSettings(**SETTINGS, item_tokens=False)) == {"item_scale": own}
+    vectors = SidrSettings(**SETTINGS, item_tokens=False)
+    assert _items(base, model, choice, vectors) == {"item_scale": own, "item_form": "full"}
 
 
 class Measured:
