@@ -170,7 +170,7 @@ class BoundLists {
             term.ids.back() >= -1 && term.ids.back() < static_cast<std::int64_t>(lists_.parts()[part].segment->terms()),
             "ids must be those of the segments' terms");
       }
-      term.tables = std::make_shared<ImpactTables>(parts);
+      term.tables = std::make_shared<TermTables>(parts);
       term.lists = lists_.number();
       found.append(nb::cast(std::move(term)));
     }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -33,8 +34,7 @@ class LiveCounter {
     }
     std::size_t found = 0;
     for (std::size_t i = 0; i < lists.parts().size(); ++i) {
-      const LivePart& part = lists.parts()[i];
-      found += marked(part, i, question.allowed.empty() ? part.live : question.allowed[i]);
+      found += marked(lists, i, question.allowed.empty() ? lists.parts()[i].live : question.allowed[i]);
       if (found > question.up_to && i + 1 < lists.parts().size()) return {found, false};
     }
     return {found, true};
@@ -58,27 +58,57 @@ class LiveCounter {
     return largest;
   }
 
-  std::size_t marked(const LivePart& part, std::size_t number, std::span<const std::uint8_t> allowed) {
+  std::size_t marked(const LiveLists& lists, std::size_t number, std::span<const std::uint8_t> allowed) {
+    const LivePart& part = lists.parts()[number];
     const std::size_t slots = part.segment->slots();
-    marks_.assign((slots + 7) / 8, 0);
+    marks_.assign((slots + 63) / 64, 0);
     for (const LiveQuery::Entry& entry : query_.entries()) {
       const std::int32_t id = entry.term->ids[number];
       if (id < 0) continue;
-      for (const std::int32_t one : part.segment->list_slots(static_cast<std::size_t>(id))) {
-        const auto slot = static_cast<std::size_t>(one);  // a negative one is too large
-        require(slot < slots, "a list's slots must be below the number of slots");
-        marks_[slot / 8] = static_cast<std::uint8_t>(marks_[slot / 8] | 1U << slot % 8);
+      const auto list = part.segment->list_slots(static_cast<std::size_t>(id));
+      if (const std::uint64_t* const kept = kept_marks(lists, number, *entry.term, list)) {
+        for (std::size_t i = 0; i < marks_.size(); ++i) marks_[i] |= kept[i];
+      } else {
+        mark(list, slots, marks_.data());
       }
     }
     std::size_t found = 0;
-    for (std::size_t byte = 0; byte < marks_.size(); ++byte)
-      found += static_cast<std::size_t>(
-          std::popcount(static_cast<std::uint8_t>(allowed.empty() ? marks_[byte] : marks_[byte] & allowed[byte])));
+    for (std::size_t i = 0; i < marks_.size(); ++i)
+      found += static_cast<std::size_t>(std::popcount(allowed.empty() ? marks_[i] : marks_[i] & word_of(allowed, i)));
     return found;
   }
 
+  // The marks of a long list, made once while there is room; null for a short one, or where there is none.
+  static const std::uint64_t* kept_marks(const LiveLists& lists, std::size_t number, const LiveTerm& term,
+                                         std::span<const std::int32_t> list) {
+    const std::size_t slots = lists.parts()[number].segment->slots(), words = (slots + 63) / 64;
+    if (list.size() < words || !term.tables || term.lists != lists.number()) return nullptr;
+    if (const std::uint64_t* const kept = term.tables->marks.of(number)) return kept;
+    if (!lists.reserve_marks(words)) return nullptr;
+    auto made = std::make_unique<std::uint64_t[]>(words);
+    mark(list, slots, made.get());
+    term.tables->marks.keep(number, std::move(made));
+    return term.tables->marks.of(number);
+  }
+
+  static void mark(std::span<const std::int32_t> list, std::size_t slots, std::uint64_t* marks) {
+    for (const std::int32_t one : list) {
+      const auto slot = static_cast<std::size_t>(one);  // a negative one is too large
+      require(slot < slots, "a list's slots must be below the number of slots");
+      marks[slot / 64] |= std::uint64_t{1} << slot % 64;
+    }
+  }
+
+  // Up to eight bytes, the lowest first.
+  static std::uint64_t word_of(std::span<const std::uint8_t> bits, std::size_t number) {
+    std::uint64_t word = 0;
+    const auto bytes = bits.subspan(number * 8, std::min<std::size_t>(8, bits.size() - number * 8));
+    for (std::size_t i = 0; i < bytes.size(); ++i) word |= std::uint64_t{bytes[i]} << 8 * i;
+    return word;
+  }
+
   LiveQuery query_;
-  std::vector<std::uint8_t> marks_;
+  std::vector<std::uint64_t> marks_;
 };
 
 }  // namespace vizsla

@@ -30,39 +30,48 @@ struct LivePart {
   bool is_live(std::size_t slot) const { return live.empty() || (live[slot / 8] >> slot % 8 & 1) != 0; }
 };
 
-// What a term gives for each pair of each segment, once a search has computed it. Searches of several threads may ask.
-class ImpactTables {
+// Something that is computed for each segment when it is first asked for, and kept. Several threads may ask.
+template <class T>
+class KeptArrays {
  public:
-  explicit ImpactTables(std::size_t segments) : tables_(segments) {}
-  ImpactTables(const ImpactTables&) = delete;
-  ImpactTables& operator=(const ImpactTables&) = delete;
-  ~ImpactTables() {
-    for (auto& table : tables_) delete[] table.load(std::memory_order_relaxed);
+  explicit KeptArrays(std::size_t segments) : arrays_(segments) {}
+  KeptArrays(const KeptArrays&) = delete;
+  KeptArrays& operator=(const KeptArrays&) = delete;
+  ~KeptArrays() {
+    for (auto& array : arrays_) delete[] array.load(std::memory_order_relaxed);
   }
 
-  const float* of(std::size_t segment) const { return tables_[segment].load(std::memory_order_acquire); }
+  const T* of(std::size_t segment) const { return arrays_[segment].load(std::memory_order_acquire); }
 
-  // Keeps the table, unless another thread has kept one meanwhile, which is the same; returns whether it did.
-  bool keep(std::size_t segment, std::unique_ptr<float[]> table) {
-    const float* none = nullptr;
-    if (!tables_[segment].compare_exchange_strong(none, table.get(), std::memory_order_acq_rel)) return false;
-    table.release();
+  // Keeps the array, unless another thread has kept one meanwhile, which is the same; returns whether it did.
+  bool keep(std::size_t segment, std::unique_ptr<T[]> array) {
+    const T* none = nullptr;
+    if (!arrays_[segment].compare_exchange_strong(none, array.get(), std::memory_order_acq_rel)) return false;
+    array.release();
     return true;
   }
 
  private:
-  std::vector<std::atomic<const float*>> tables_;
+  std::vector<std::atomic<const T*>> arrays_;
+};
+
+// What was computed of a term.
+struct TermTables {
+  explicit TermTables(std::size_t segments) : impacts(segments), marks(segments) {}
+
+  KeptArrays<float> impacts;        // what it gives for each pair
+  KeptArrays<std::uint64_t> marks;  // a bit for each slot: whether it holds the term
 };
 
 // A term of a query, found in every segment.
 struct LiveTerm {
-  std::vector<std::int32_t> ids;              // its number in each segment, or -1
-  double gain = 0;                            // what it gives at most
-  double absent = 0;                          // what it gives every item
-  std::uint64_t order = 0;                    // where the live items name it first: decides between equal priorities
-  std::int32_t place = 0;                     // decides after that
-  std::shared_ptr<ImpactTables> tables = {};  // of the lists that it was made for
-  std::uint64_t lists = 0;                    // which these are
+  std::vector<std::int32_t> ids;            // its number in each segment, or -1
+  double gain = 0;                          // what it gives at most
+  double absent = 0;                        // what it gives every item
+  std::uint64_t order = 0;                  // where the live items name it first: decides between equal priorities
+  std::int32_t place = 0;                   // decides after that
+  std::shared_ptr<TermTables> tables = {};  // of the lists that it was made for
+  std::uint64_t lists = 0;                  // which these are
 
   // As a posting list has it.
   double priority(float weight) const { return double{weight} * double{static_cast<float>(gain)}; }
@@ -71,7 +80,8 @@ struct LiveTerm {
 class LiveLists {
  public:
   static constexpr std::uint64_t nowhere = UINT64_MAX;
-  static constexpr std::size_t max_kept = 4 << 20;  // impacts: 16 MB
+  static constexpr std::size_t max_impacts = 4 << 20;  // 16 MB
+  static constexpr std::size_t max_marks = 1 << 20;    // in words: 8 MB
 
   // `norms` has one for each pair of the segment.
   void add(LivePart part, std::span<const double> norms) {
@@ -98,12 +108,9 @@ class LiveLists {
   const std::vector<LivePart>& parts() const { return parts_; }
   std::uint64_t number() const { return number_; }
 
-  // Whether there is room to keep so many more impacts.
-  bool reserve(std::size_t impacts) const {
-    if (kept_.fetch_add(impacts, std::memory_order_relaxed) + impacts <= max_kept) return true;
-    kept_.fetch_sub(impacts, std::memory_order_relaxed);
-    return false;
-  }
+  // Whether there is room to keep so many more impacts, or words of marks.
+  bool reserve_impacts(std::size_t count) const { return reserve(impacts_, count, max_impacts); }
+  bool reserve_marks(std::size_t words) const { return reserve(marks_, words, max_marks); }
 
   // The number of a term in each segment, and how many live slots hold it.
   std::int64_t find(std::string_view term, std::int32_t* ids) const {
@@ -156,6 +163,12 @@ class LiveLists {
     }
   }
 
+  static bool reserve(std::atomic<std::size_t>& kept, std::size_t more, std::size_t most) {
+    if (kept.fetch_add(more, std::memory_order_relaxed) + more <= most) return true;
+    kept.fetch_sub(more, std::memory_order_relaxed);
+    return false;
+  }
+
   static std::uint64_t next_number() {
     static std::atomic<std::uint64_t> last{0};
     return ++last;
@@ -164,7 +177,7 @@ class LiveLists {
   std::vector<LivePart> parts_;
   std::size_t slots_ = 0;
   std::uint64_t number_ = next_number();
-  mutable std::atomic<std::size_t> kept_{0};
+  mutable std::atomic<std::size_t> impacts_{0}, marks_{0};  // that are kept
 };
 
 // A query's terms in the one order in which every item's score is summed: that of an index of the live texts alone.
