@@ -1,5 +1,7 @@
 """What an engine offers: changes, pages, members, snapshots, backups, repairs, and what it says when it cannot."""
 
+import gc
+import weakref
 from datetime import UTC, datetime
 
 import pytest
@@ -242,6 +244,27 @@ def test_snapshots_roll_members_back_and_leave_items_alone(engine):
     actions = [each["action"] for each in engine.history()]
     assert actions[-1] == "rollback"
     assert actions.count("drop member") == 2
+
+
+def test_a_moment_that_nothing_asks_for_any_more_leaves_memory_at_once(engine):
+    def asked():
+        engine.upsert([{"id": "new", "text": "a fig tree"}])
+        generation, known = engine.generation(metadata=True), []
+        for moment in (generation, generation.forgiving()):
+            for name in moment.definitions:
+                page = moment.retriever(name).page("fig tree", 3, where=moment.filter(where("price>=0")))
+                assert page.to_dict()
+            known += [moment, moment.items, *moment._views.values()]
+        assert generation.forgiving() is generation.forgiving().forgiving()
+        return [weakref.ref(each) for each in known]
+
+    gc.disable()  # a moment in a cycle would wait for the collector, with its lists and tables
+    try:
+        before = asked()
+        now = asked()
+    finally:
+        gc.enable()
+    assert [each() for each in before] == [None] * len(before) and all(each() is not None for each in now)
 
 
 def test_a_member_can_be_added_and_rebuilt_over_segments(engine):

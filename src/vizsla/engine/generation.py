@@ -75,15 +75,18 @@ class Generation:
         self._made: dict[str, Retriever] = {}
         self._filters: dict[str, Filter] = {}
         self._forgiving: Generation | None = None
+        self._forgives = False
 
     def forgiving(self) -> Generation:
         """Return the same moment with members of plain BM25 that forgive typos, and others that are made of these."""
+        if self._forgives:
+            return self
         made = self._forgiving
         if made is None:
             made = copy(self)
             made._views = {name: self._forgiving_view(view) for name, view in self._views.items()}
-            made._whole, made._made = partial(self._whole, forgiving_typos=True), {}
-            made._forgiving = self._forgiving = made
+            made._whole, made._made, made._forgives = partial(self._whole, forgiving_typos=True), {}, True
+            self._forgiving = made
         return made
 
     def _forgiving_view(self, view: LiveView) -> LiveView:
@@ -127,7 +130,8 @@ class Generation:
 
     def _part(self, definition: Definition) -> Retriever:
         if definition.type == LIVE:
-            twin = partial(self._twin, definition)
+            # Without a reference to this moment: it would stay in memory until the garbage collector looks for cycles.
+            twin = partial(_twin, definition, self.definitions, self._objects)
             return SlotRetriever(self.items, self._views[definition.name], self.slots, twin)
         if definition.is_made_of_items:
             return self._whole(definition, self.items)
@@ -142,9 +146,17 @@ class Generation:
             return self.retriever(base)  # a correction that has learned nothing yet is what it corrects
         return self._static(definition, self.items)
 
-    def _twin(self, definition: Definition, dataset: Dataset, threads: int) -> Retriever | None:
-        recipe = Recipe.stored(definition.recipe or {})
-        kind = member_class(recipe, self.definitions)
-        if kind is None or not kind.learns:
-            return None
-        return inlined(recipe, self.definitions).build(dataset, threads=threads, bindings=self._objects)
+
+def _twin(
+    definition: Definition,
+    definitions: dict[str, Definition],
+    objects: Mapping[str, Any] | None,
+    dataset: Dataset,
+    threads: int,
+) -> Retriever | None:
+    """Return what a live member's recipe makes of a dataset, where it learns from clicks."""
+    recipe = Recipe.stored(definition.recipe or {})
+    kind = member_class(recipe, definitions)
+    if kind is None or not kind.learns:
+        return None
+    return inlined(recipe, definitions).build(dataset, threads=threads, bindings=objects)
