@@ -15,6 +15,7 @@ import vizsla
 from tests.compose.test_confidence import world
 from tests.serve.services import FRUIT, fruit_engine, serving
 from vizsla.serve import ServiceSettings, app
+from vizsla.serve.schemas import SearchRequest
 from vizsla.serve.telemetry import JsonLog
 
 
@@ -273,6 +274,35 @@ def test_short_searches_are_answered_at_once_as_threads_answer_them(tmp_path, mo
             state.admission.in_flight += state.admission.limit
             assert client.post("/v1/search", json=plain).status_code == 429
             state.admission.in_flight -= state.admission.limit
+
+
+def test_rare_and_joined_words_are_looked_up_at_once_when_the_words_of_the_texts_are_known(tmp_path):
+    with vizsla.Engine.create(tmp_path / "rare", members={"words": vizsla.Recipe.of("bm25")}) as engine:
+        engine.add(
+            {f"b{at}": "firefox browser" for at in range(60)}
+            | {"rare": "firefex"}
+            | dict.fromkeys("xyz", "a fire, a fox")
+        )
+        with serving(engine) as client:
+            backend, engine = client.app.state.backend, client.app.state.backend.target
+            known, joined, rare, unknown = "firefox browser", "a fire fox", "firefex", "firefax"
+
+            def quick():
+                return [text for text in (known, joined, rare, unknown) if backend.quick("", text) is not None]
+
+            assert ids(client.post("/v1/search", json={"query": known}))
+            assert quick() == [known, joined]
+            expected = client.post("/v1/search", json={"queries": [joined, rare]}).json()["answers"]
+            assert quick() == [known, joined, rare]
+            for query, by_thread in zip((joined, rare), expected, strict=True):
+                at_once = backend.answer_plain(SearchRequest(query=query), backend.quick("", query))
+                shown = [(hit["id"], hit["score"]) for hit in at_once["results"]]
+                assert shown == [(hit["id"], hit["score"]) for hit in by_thread["results"]] and len(shown) == 10
+                assert (at_once["total"], at_once.get("hints")) == (by_thread["total"], by_thread.get("hints"))
+            engine.add({"new": "firefax"})  # no word of the new moment is known
+            assert quick() == []
+            assert ids(client.post("/v1/search", json={"query": known}))
+            assert quick() == [known, joined]
 
 
 def test_the_event_loop_builds_no_member(tmp_path):

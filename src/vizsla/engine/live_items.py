@@ -67,8 +67,11 @@ class ShownRows:
     def __call__(self, items: Sequence[int]) -> list[tuple[dict[str, Any], str]]:
         """Return the metadata, with the title, and the text of each item; nothing of one that was erased."""
         stored, memory, kept = self._stored, self._memory, self._kept
-        places = self._slots.of_items(np.asarray(items, np.int64)).tolist()
-        numbers = [int(stored[slot] if slot < len(stored) else memory[slot - len(stored)]) for slot in places]
+        places = self._slots.of_items(np.asarray(items, np.int64))
+        if places.max(initial=-1) < len(stored):
+            numbers = stored[places].tolist()
+        else:
+            numbers = [int(stored[at] if at < len(stored) else memory[at - len(stored)]) for at in places.tolist()]
         rows = {number: kept.get(number) for number in numbers}
         missing = [number for number, row in rows.items() if row is None]
         for first in range(0, len(missing), ROWS_AT_A_TIME):

@@ -146,6 +146,12 @@ class RowLexicon:
     def __init__(self, words: Callable[[], LiveLists], view: Bm25View):
         self._words, self._view = words, view
         self._counts: dict[str, int] = {}
+        self._lists: LiveLists | None = None
+
+    @property
+    def is_read(self) -> bool:
+        """Whether the words of the texts have been read already."""
+        return self._lists is not None
 
     def counts(self, words: Sequence[str]) -> list[int]:
         """Return how many live items hold each word in any of its forms; those of the last words are kept."""
@@ -158,7 +164,10 @@ class RowLexicon:
 
     def near(self, word: str, edits: int) -> list[Neighbor]:
         """Return the words of live items within this number of edits, the nearest first."""
-        found = self._words().near(word, edits)
+        lists = self._lists
+        if lists is None:
+            lists = self._lists = self._words()
+        found = lists.near(word, edits)
         counts = self.counts(list(found))
         near = [Neighbor(text, found[text], count) for text, count in zip(found, counts, strict=True)]
         return sorted((one for one in near if one.holders), key=lambda one: (one.edits, one.word))
@@ -236,7 +245,8 @@ class TypoTolerantView(Bm25View):
     def _corrections(self, text: str) -> list[Correction]:
         last = self._last
         if last is None or last[0] != text:  # a search asks for the words, and then for the hint
-            found = corrections(query_words(text, self.analyzer), self.lexicon, stop_words(self.analyzer))
+            words = query_words(text, self.analyzer)
+            found = corrections(words, self.lexicon, stop_words(self.analyzer), self.counts.everything)
             last = self._last = text, found
         return last[1]
 
@@ -256,19 +266,22 @@ class ForgivingView(TypoTolerantView):
 
     def __init__(self, view: Bm25View, words: Callable[[], LiveLists]):
         vars(self).update(vars(view))
-        self.lexicon, self._last = RowLexicon(words, view), None
+        self.lexicon = self._rows = RowLexicon(words, view)
+        self._last = None
 
     def is_quick_for(self, text: str) -> bool:
-        """Return whether all words are known, so that none is looked for among those near it."""
-        words = query_words(text, self.analyzer)
+        """Return whether no word is unknown, and those near rare ones can be looked up without reading any text."""
+        words, everything = query_words(text, self.analyzer), self.counts.everything
         joined = [one + other for one, other in pairwise(words)]
         counts = self.lexicon.counts([*words, *joined])
-        known = not any(counts[len(words) :])
-        everything = [self.counts.everything] * len(words)
-        known = known and not any(map(may_be_typo, words, counts, everything))
-        if known:
+        rare = [held for word, held in zip(words, counts, strict=False) if may_be_typo(word, held, everything)]
+        if not rare and not any(counts[len(words) :]):
             self._last = text, []
-        return known
+            return True
+        quick = not rare or (self._rows.is_read and all(rare))
+        if quick:
+            self._last = text, corrections(words, self.lexicon, stop_words(self.analyzer), everything)
+        return quick
 
 
 class TypoTolerantMember(LiveMember):

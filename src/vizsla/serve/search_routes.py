@@ -147,10 +147,10 @@ class QuickSearches:
         if average > QUICK_MS:
             self._ms[asked.using] = average * FORGOTTEN  # what a busy moment made slow is tried again
             return None
+        started = time.thread_time()  # such a search waits for nothing: what other processes take is not its own
         pinned = self._backend.quick(asked.using, asked.query, typos=asked.typos)
         if pinned is None:
             return None
-        started = time.thread_time()  # such a search waits for nothing: what other processes take is not its own
         try:
             return self._backend.answer_plain(asked, pinned)
         finally:

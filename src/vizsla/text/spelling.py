@@ -130,14 +130,17 @@ class FuzzyDictionary:
         return [Neighbor(words[number], distance, count) for number, distance, count in found if count]
 
 
-def corrections(words: Sequence[str], lexicon: Lexicon, stop_words: Container[str] = ()) -> list[Correction]:
+def corrections(
+    words: Sequence[str], lexicon: Lexicon, stop_words: Container[str] = (), everything: int | None = None
+) -> list[Correction]:
     """Return what the words of a query may stand for, in their order, as a lexicon has it.
 
     A word that no item holds stands for its neighbors: those one edit away, or two if there are none and it has 8
     letters. A neighbor's weight is that of its distance times its share of the items that hold any of them, so all
     together count less than a word that was typed. A word of at most 2 items stands, beside itself, for neighbors that
     50 times as many items hold. Two neighboring words stand for one that joins them, and a word without neighbors for
-    two that it is made of, one of which may have a typo; two stop words are never proposed.
+    two that it is made of, one of which may have a typo; two stop words are never proposed. With the number of items,
+    `everything`, no neighbors are looked for that would have to be in more items than there are.
 
     Examples
     --------
@@ -160,7 +163,7 @@ def corrections(words: Sequence[str], lexicon: Lexicon, stop_words: Container[st
             found.append(Correction(f"{words[place]} {words[place + 1]}", whole, weight, 0, unknown))
             places |= {place, place + 1} if unknown else set()
     for place, word in enumerate(words):
-        if place not in places and may_be_typo(word, counts[place]):
+        if place not in places and may_be_typo(word, counts[place], everything):
             found += _of_word(word, counts[place], lexicon, stop_words)
     return found
 
@@ -192,12 +195,14 @@ def suggestion(text: str, found: Iterable[Correction]) -> str | None:
     for one in found:
         if one.meant:
             meant[one.typed] = f"{meant[one.typed]} {one.word}" if one.typed in meant else one.word
+    if not meant:
+        return None
     for typed, word in meant.items():
         if " " in typed:
             first, second = typed.split(" ")
             text = re.sub(rf"(?i)\b{re.escape(first)}\W+{re.escape(second)}\b", word, text)
     corrected = _WORDS.sub(lambda match: meant.get(match[0].lower(), match[0]), text)
-    return corrected if meant else None
+    return corrected
 
 
 def _of_word(word: str, count: int, lexicon: Lexicon, stop_words: Container[str]) -> list[Correction]:
