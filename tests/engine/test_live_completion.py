@@ -40,6 +40,18 @@ def test_another_process_is_followed(engine, tmp_path):
         assert other.complete("fir") == ["Firefox", "Firewall"]
 
 
+def test_what_comes_and_goes_leaves_nothing_behind(engine):
+    engine.add([Item("f", "x", title="Firefox")])
+    for round in range(150):
+        engine.add([Item(f"new {round}", "x", title=f"Fire {round}")])
+        assert engine.complete(f"fire {round}") == [f"Fire {round}"]
+        engine.delete([f"new {round}"])
+        assert engine.complete("f") == ["Firefox"]
+    known = engine._completions
+    assert list(known._texts) == ["firefox"] and list(known._titles) == list(known._ids.values()) == ["f"]
+    assert sum(len(keys) for _, keys in known._levels) < 20 and list(known._chosen) == ["f"]
+
+
 def test_typos_and_arguments(engine):
     engine.add([Item("f", "x", title="Firefox")])
     assert engine.complete("fierf") == ["Firefox"]

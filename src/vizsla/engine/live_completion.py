@@ -108,6 +108,8 @@ class LiveCompletions:
         levels, keys = list(self._levels), frozenset(changed)
         while levels and len(levels[-1][1]) <= MERGE_RATIO * len(keys):
             keys |= levels.pop()[1]
+        if not levels:
+            keys = frozenset(keys & self._texts.keys())  # no older level has what is gone
         self._levels = [*levels, (Completer.from_entries(self._entries(keys)), keys)]
 
     def _removed(self, connection: sqlite3.Connection) -> set[str] | None:
@@ -123,9 +125,18 @@ class LiveCompletions:
         for n in lost["deletions"]:
             if (id := self._ids.pop(n, None)) is not None and (title := self._titles.pop(id, None)) is not None:
                 key = completion_key(title)
-                self._texts.get(key, {}).pop(f" {id}", None)
+                self._forget_text(key, f" {id}")
+                if not self._chosen.get(id):
+                    self._chosen.pop(id, None)
                 changed.add(key)
         return changed
+
+    def _forget_text(self, key: str, source: str) -> None:
+        """Forget what one source shows for a key, and the key after its last source."""
+        sources = self._texts.get(key, {})
+        sources.pop(source, None)
+        if not sources:
+            self._texts.pop(key, None)
 
     def _removed_clicks(self, numbers: list[int]) -> set[str]:
         """Forget clicks; what they were added to is added up again, so that sums are those of a fresh start."""
@@ -134,7 +145,7 @@ class LiveCompletions:
             return set()
         keys, items = {completion_key(click.query) for click in gone}, {click.item for click in gone}
         for key in keys:
-            self._texts.get(key, {}).pop(QUERY, None)
+            self._forget_text(key, QUERY)
         for item in items:
             self._chosen.pop(item, None)
         changed = {*keys, *(key for item in items for key in self._choose(item, 0.0))}
