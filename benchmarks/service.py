@@ -2,7 +2,7 @@
 
 Every search row stands beside a route of the same application that reads the same request and sends a constant answer
 of the same size. Loads come from `wrk` (Debian package `wrk`), another process on the same cores.
-`python -m benchmarks.service [--quick] [--seconds 5] [--soak 600] [--json FILE]`
+`python -m benchmarks.service [--quick] [--seconds 5] [--soak 600 [--rate 4]] [--json FILE]`
 """
 
 from __future__ import annotations
@@ -51,6 +51,7 @@ def main() -> None:
     def own(parser: argparse.ArgumentParser) -> None:
         parser.add_argument("--seconds", type=float, default=0)
         parser.add_argument("--soak", type=float, default=0, help="seconds of the soak; 0 for none")
+        parser.add_argument("--rate", type=float, default=4, help="rounds of the soak per second, at most")
         parser.add_argument("--items", type=int, default=0, help="items of the BM25 engine (default: 100,000)")
         parser.add_argument("--folder", type=Path, help="where the indexes are built, and found the next time")
         parser.add_argument("--member", default="", help="the one member whose throughput is measured")
@@ -72,7 +73,7 @@ def main() -> None:
         if given.only in ("", "overload"):
             rows += [*overload(seconds), *joined(seconds)]
         if given.soak:
-            rows += soak(Path(temporary), given.soak)
+            rows += soak(Path(temporary), given.soak, given.rate)
         report(rows, given.json)
 
 
@@ -283,8 +284,11 @@ async def open_loop(port: int, *, rate: float, seconds: float) -> dict[str, Any]
     return {"accepted": accepted, "statuses": statuses}
 
 
-def soak(base: Path, seconds: float) -> Iterator[Row]:
-    """Yield errors and the drift of memory while items come and go, clicks arrive and members are swapped."""
+def soak(base: Path, seconds: float, rate: float) -> Iterator[Row]:
+    """Yield errors and the drift of memory while items come and go, clicks arrive and members are swapped.
+
+    At most `rate` rounds of 20 additions, 20 searches, a click and 20 deletions begin per second.
+    """
     members = {"words": vizsla.Recipe.of("bm25"), "letters": vizsla.Recipe.of("tfidf"), "best": "words"}
     texts = list(passages(3000))
     with vizsla.Engine.create(base / "soak", members=members) as engine:
@@ -302,14 +306,16 @@ def soak(base: Path, seconds: float) -> Iterator[Row]:
                     client.search(texts[(done * 7 + at) % 3000][:60])
                 client.click(texts[done % 2000][:40], f"base-{done % 2000}")
                 client.delete([id for id, _ in batch])
-                if done % 200 == 199:
+                if done % 50 == 49:
                     client.rebuild("letters")
             except Exception as error:
                 errors += 1
                 print(error, file=sys.stderr)
             done += 1
-            if done % 20 == 0:
-                memory.append((past, resident(pid)))
+            memory.append((past, resident(pid)))
+            time.sleep(max(0.0, start + done / rate - time.perf_counter()))
+        if done:
+            print(*(f"{past:.0f} s: {size:.1f} MB" for past, size in memory[:: max(1, done // 20)]), sep=", ")
         later = [size for past, size in memory if past > min(120, seconds / 5)]
         first, last = np.median(later[: len(later) // 4]), np.median(later[-len(later) // 4 :])
         yield Row(f"soak of {seconds:.0f} s, {done} rounds: errors", errors, "goal", 0.5, "", ">= 1")
