@@ -490,7 +490,7 @@ class Adjusted(Composition):
         parts = []
         for text, weight, scores in self._base_terms(queries, one, filter, 1):
             share = weight * float(scores[0])
-            if text == queries.texts[0]:
+            if text == queries.texts[0] and weight == 1:
                 own = self.parts[0]._explain(queries, item, filter)
                 absent = own.score != 0 and not share
                 parts.append(Explanation(0.0, "not found for the query itself: counts 0", [own]) if absent else own)
