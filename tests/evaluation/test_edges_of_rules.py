@@ -10,11 +10,13 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from vizsla.base.recipe import Recipe
 from vizsla.errors import InputError
 from vizsla.evaluation import compare, evaluate, fuse_runs, pool
 from vizsla.evaluation.cost import Cost
 from vizsla.evaluation.evaluate import Evaluation
-from vizsla.evaluation.overlap import top_k_recall
+from vizsla.evaluation.measures import parse_measure
+from vizsla.evaluation.overlap import Overlap, top_k_recall
 from vizsla.evaluation.propensity import PropensityPrecision
 from vizsla.evaluation.report import (
     _fitting,
@@ -30,6 +32,7 @@ from vizsla.evaluation.report import (
 )
 from vizsla.evaluation.runs import in_run_order
 from vizsla.evaluation.significance import effect_size, holm, mean_interval, p_values, paired_t, share_bounds
+from vizsla.evaluation.sweep import _changed
 
 NAN = float("nan")
 
@@ -42,6 +45,7 @@ def test_a_single_query_proves_nothing(values):
     assert p_values(column[:, None]).tolist() == [1.0]
 
 
+@settings(max_examples=50)
 @given(st.lists(st.sampled_from([-0.5, 0.0, 0.25, 1.0, 3.0, NAN]), min_size=2, max_size=9), st.floats(0.1, 0.99))
 @example([0.25, 3.0], 0.95)
 def test_intervals_effects_and_tests_are_those_of_scipy_without_missing_values(values, level):
@@ -266,3 +270,39 @@ def test_a_comparison_says_what_was_compared():
     )
     assert compare({"x": one}, grades, measures=["RR"]).footnote == "3 queries."
     assert isinstance(three.evaluations["x"], Evaluation) and repr(two) == "Comparison(['x', 'y'], ['RR'])"
+
+
+# Settings of nested recipes, and shares of one pair.
+
+
+def test_a_setting_of_a_nested_recipe_is_changed_there_alone():
+    pair = Recipe.of("fuse", parts=[Recipe.of("bm25", k1=1.0), Recipe.of("bm25", k1=2.0)])
+    for way, wanted in (("parts.0.k1", [9.0, 2.0]), ("parts.1.k1", [1.0, 9.0])):
+        found = _changed(pair, way.split("."), 9.0)
+        assert [part.settings["k1"] for part in found.settings["parts"]] == wanted
+    based = Recipe.of("pefa", base=Recipe.of("bm25", k1=1.0), variant="xs")
+    assert _changed(based, ["base", "k1"], 9.0).settings["base"] == Recipe.of("bm25", k1=9.0)
+    assert _changed(based, ["weight"], 0.5).settings["weight"] == 0.5
+    for recipe, way in ((pair, "parts.2.k1"), (pair, "parts.x.k1"), (pair, "parts.0"), (pair, "parts.k1"),
+                        (based, "variant.k1"), (based, "other.k1")):  # fmt: skip
+        with pytest.raises(InputError, match="must lead through nested recipes"):
+            _changed(recipe, way.split("."), 9.0)
+
+
+@pytest.mark.parametrize(("counts", "shares"), [((1, 0, 0, 0), "1.0000"), ((0, 0, 0, 1), "0.0000")])
+def test_shares_of_a_single_relevant_pair(counts, shares):
+    assert f"| both a and b | {counts[0]} | {shares} |" in Overlap("a", "b", 5, *counts).to_markdown()
+
+
+def test_reports_are_written_into_folders_that_are_made_for_them(tmp_path):
+    evaluate({"q": {"a": 1.0}}, {"q": {"a": 1}}, measures="RR").to_json(tmp_path / "new" / "deep" / "e.json")
+    assert (tmp_path / "new" / "deep" / "e.json").read_text().startswith('{\n "run": {')
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"), [("ndgc@10", "nDCG@10"), ("recal@5", "R@5"), ("precison(rel=2)@5", "P(rel=2)@5")]
+)
+def test_a_misspelled_measure_is_recognized(typed, meant):
+    with pytest.raises(InputError) as caught:
+        parse_measure(typed)
+    assert meant in str(caught.value)
