@@ -8,6 +8,7 @@ import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
+from weakref import WeakSet
 
 from vizsla.artifacts import strict_json
 from vizsla.base.recipe import Recipe
@@ -91,6 +92,8 @@ def check_members(members: Mapping[str, Recipe]) -> None:
 class WriterLock:
     """Held by the process that writes, until it ends; row numbers are given by one process.
 
+    A child that the process forks does not hold it, and does not keep it from others when its parent ends.
+
     Parameters
     ----------
     path : Path
@@ -100,6 +103,7 @@ class WriterLock:
     def __init__(self, path: Path):
         self._path = path
         self._handle: int | None = None
+        _LOCKS.add(self)
 
     def take(self) -> bool:
         """Take the lock unless it is held already; return whether it was new. Another process that holds it raises."""
@@ -128,3 +132,16 @@ class WriterLock:
         if self._handle is not None:
             os.close(self._handle)
             self._handle = None
+
+
+_LOCKS: WeakSet[WriterLock] = WeakSet()
+
+
+def _leave_to_parent() -> None:
+    """Close the handles that a fork has copied: the lock lasts until all are closed."""
+    for lock in list(_LOCKS):
+        lock.release()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_leave_to_parent)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
 from collections.abc import Callable
 from concurrent.futures import (
     FIRST_COMPLETED,
@@ -153,13 +154,18 @@ def _call_in_process(task: Any) -> Any:
 
 
 class _ThreadResident(Resident):
-    """An object of this process, whose methods one thread calls."""
+    """An object of this process, whose methods one thread calls; in a forked child a thread of the child."""
 
     def __init__(self, kind: Callable[..., Any], arguments: tuple[Any, ...]):
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix="vizsla-resident")
+        self._begin_thread()
         self._object = self._thread.submit(kind, *arguments).result()
 
+    def _begin_thread(self) -> None:
+        self._thread, self._pid = ThreadPoolExecutor(1, thread_name_prefix="vizsla-resident"), os.getpid()
+
     def call(self, method: str, *arguments: Any) -> Future[Any]:
+        if self._pid != os.getpid():
+            self._begin_thread()
         return self._thread.submit(getattr(self._object, method), *arguments)
 
     def wait(self, handles: list[Any], timeout_s: float | None) -> list[bool]:
@@ -174,6 +180,6 @@ class _ThreadResident(Resident):
             return
         close = getattr(self._object, "close", None)
         if close is not None:
-            self._thread.submit(close).result()
+            self.call("close").result()
         self._thread.shutdown(wait=True)
         self._object = None
