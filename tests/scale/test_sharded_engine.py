@@ -3,17 +3,21 @@
 import os
 import random
 import shutil
+import threading
 
 import numpy as np
 import pytest
 
 import vizsla
+from tests.support.stuck import forked_status
 from vizsla.base.encoder import FunctionEncoder
 from vizsla.base.recipe import Recipe
 from vizsla.engine.engine import Engine
 from vizsla.errors import EngineError, FormatError, InputError, ShardLostError
 from vizsla.scale import ShardedEngine, reshard
+from vizsla.scale.local import LocalPlacement
 from vizsla.scale.rendezvous import moved, shard_of
+from vizsla.scale.shard import EngineShard
 from vizsla.text.analyzers import AnyLanguage
 
 WORDS = [
@@ -320,3 +324,66 @@ def test_what_cannot_be_a_member_is_refused(tmp_path):
     (tmp_path / "shards.json").write_text('{"shards": 3}')
     with pytest.raises(FormatError, match="must list the shards"):
         ShardedEngine.open(tmp_path)
+
+
+class Stuck(EngineShard):
+    """A shard that never says why, until it is let go."""
+
+    freed = threading.Event()
+
+    def explain(self, *given):
+        self.freed.wait()
+        return super().explain(*given)
+
+
+class OneStuck(LocalPlacement):
+    """Threads, of which the first shard's is stuck."""
+
+    def start(self, kind, *arguments, memory_mb=None):
+        return super().start(kind if self._residents else Stuck, *arguments, memory_mb=memory_mb)
+
+
+def test_explanations_leave_out_what_a_shard_does_not_give_in_time(tmp_path):
+    items = {f"i{number}": f"fig {number}" for number in range(30)}
+    with ShardedEngine.create(tmp_path / "shop", 3, members={"words": Recipe.of("bm25")}) as engine:
+        engine.add(items)
+        whole = engine.explanations("fig 1", [*items, "none"], using="words")
+        assert whole == {id: engine.explain("fig 1", id, using="words") for id in items}
+        with pytest.raises(InputError, match="must be an item"):
+            engine.explain("fig 1", "none", using="words")
+    try:
+        with ShardedEngine.open(tmp_path / "shop", on=OneStuck(3)) as engine:
+            engine.search("fig 1", using="words")
+            found = engine.explanations("fig 1", list(items), using="words", deadline_s=1.0)
+            late = {id for id in items if shard_of(id, 3) == 0}
+            assert late and not late & found.keys()
+            assert all(found[id] == whole[id] for id in found)
+            Stuck.freed.set()
+    finally:
+        Stuck.freed.set()
+
+
+def test_a_forked_child_searches_and_does_not_hold_its_parents_lock(tmp_path):
+    """The lock of a file lasts until every copy of its handle is closed, and a child has copies of all."""
+    engine = ShardedEngine.create(tmp_path / "shop", 2, members={"words": Recipe.of("bm25")})
+    engine.add({"a": "a fig", "b": "a pear"})
+    ready, go = os.pipe(), os.pipe()
+    child = os.fork()
+    if not child:
+        code = 1
+        try:
+            found = engine.search("fig").ids
+            try:
+                engine.add({"c": "stored beside the parent"})
+            except EngineError as error:
+                code = 0 if found == [["a"]] and "One process may write" in str(error) else 2
+            os.write(ready[1], b"x")
+            os.read(go[0], 1)
+        finally:
+            os._exit(code)
+    assert os.read(ready[0], 1) == b"x"
+    engine.close()
+    with ShardedEngine.open(tmp_path / "shop") as other:  # the child still lives
+        assert other.add({"d": "another fig"}) == 1
+    os.write(go[1], b"x")
+    assert os.waitstatus_to_exitcode(forked_status(child)) == 0

@@ -68,6 +68,9 @@ def test_a_lost_shard_makes_answers_partial_and_takes_no_writes(client, tmp_path
     shutil.rmtree(tmp_path / "shop/shard-001")
     found = client.post("/v1/search", json={"query": "fig", "k": 30}).json()
     assert found["partial"] is True and 0.3 < found["coverage"] < 0.9
+    explained = client.post("/v1/search", json={"query": "fig", "k": 30, "explain": True}).json()
+    assert explained["partial"] is True and len(explained["results"]) == len(found["results"])
+    assert all(hit["why"]["score"] == pytest.approx(hit["score"]) for hit in explained["results"])
     answer = client.post("/v1/items", json={"items": items})
     assert answer.status_code == 503 and "restore a backup of the shard there" in answer.text
     assert client.get("/info").json()["shards"] == 3

@@ -95,6 +95,13 @@ class ShardHits(NamedTuple):
     exact: bool
 
 
+class ShardReasons(NamedTuple):
+    """Why items have their scores, by id, without those that are gone; None where the shard has moved on."""
+
+    moment: int
+    found: dict[str, Explanation] | None
+
+
 class _AskedLists(SegmentLists):
     """Lists that note which names are looked up."""
 
@@ -230,13 +237,17 @@ class EngineShard:
         pieces = [(list(ids[low:high]), scores[low:high], rows[low:high]) for low, high in itertools.pairwise(bounds)]
         return ShardHits(moment, len(generation.items), pieces, exact=bool(found.stats.exact))
 
-    def explain(self, text: str, id: str, using: str, moment: int, shared: SharedWords | None) -> Explanation | None:
-        """Say why an item has its score, by the statistics of all shards; None where the shard has moved on."""
+    def explain(
+        self, text: str, ids: Sequence[str], using: str, moment: int, shared: SharedWords | None
+    ) -> ShardReasons:
+        """Say why items have their scores, by the statistics of all shards."""
         number, now = self._now()
         if number != moment:
-            return None
-        retriever = now.layout.generation.retriever(using) if shared is None else self._shared(now, using, shared)
-        return retriever.explain(text, id)
+            return ShardReasons(number, None)
+        generation = now.layout.generation
+        retriever = generation.retriever(using) if shared is None else self._shared(now, using, shared)
+        there = [id for id in ids if generation.items.find(id) >= 0]
+        return ShardReasons(number, {id: retriever.explain(text, id) for id in there})
 
     def upsert(self, items: Sequence[Any], numbers: Sequence[int], fields: FieldFacts) -> int:
         """Store items under row numbers of the whole collection, and what its fields are; may be repeated."""

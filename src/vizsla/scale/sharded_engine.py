@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import threading
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import contextmanager
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
+from vizsla._internal.forking import ForkLock
 from vizsla.base.placement import Placement
 from vizsla.base.queries import Queries
 from vizsla.base.recipe import Recipe
@@ -36,7 +36,7 @@ from vizsla.scale.collection import (
 )
 from vizsla.scale.local import LocalPlacement
 from vizsla.scale.rendezvous import routed, shard_of
-from vizsla.scale.shard import NOWHERE, EngineShard, ShardHits, SharedWords, TermFacts, WordFacts
+from vizsla.scale.shard import NOWHERE, EngineShard, ShardHits, ShardReasons, SharedWords, TermFacts, WordFacts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -162,7 +162,7 @@ class ShardedEngine:
             check_type("on", on, Placement, "a Placement")
         self._own = on is None
         self._on = LocalPlacement(len(self.folders)) if on is None else on
-        self._lock = threading.Lock()
+        self._lock = ForkLock()
         self._facts: dict[str, _Facts] = {}
         given = dict(bindings or {})
         self._shards: list[Resident] = [
@@ -306,12 +306,7 @@ class ShardedEngine:
                 f"A search of shards takes `where`, `using` and `deadline_s`. Got `{next(iter(other))}`: pages, "
                 "facets, sorting and groups need an engine."
             )
-        if deadline_s is not None and (
-            isinstance(deadline_s, bool) or not isinstance(deadline_s, int | float) or math.isnan(deadline_s)
-        ):
-            raise InputError(f"`deadline_s` must be seconds. Got {deadline_s!r:.60}.")
-        texts, k = Queries.of(query).texts, check_positive("k", k)
-        end = None if deadline_s is None else time.monotonic() + deadline_s
+        texts, k, end = Queries.of(query).texts, check_positive("k", k), _end(deadline_s)
         for attempt in range(ATTEMPTS + 1):
             facts = self._known(texts, using, end)
             shared, last = facts.of(texts), attempt == ATTEMPTS
@@ -334,17 +329,41 @@ class ShardedEngine:
         using : str
             The member that scores; the default one unless given.
         """
-        texts = Queries.of(query).texts
+        self._shard(item)
+        found = self.explanations(query, [item], using=using)
+        if item not in found:
+            raise InputError(f"`item` must be an item of the collection. Got {item!r:.60}.")
+        return found[item]
+
+    def explanations(
+        self, query: str, items: Sequence[str], *, using: str = "", deadline_s: float | None = None
+    ) -> dict[str, Explanation]:
+        """Say why items have their scores for this query, by id: all shards are asked once, at the same time.
+
+        Parameters
+        ----------
+        query : str
+            The query.
+        items : sequence of str
+            Ids; those of no item are left out.
+        using : str
+            The member that scores; the default one unless given.
+        deadline_s : float, optional
+            Items of shards that have not answered by then are left out. Without it all are waited for.
+        """
+        texts, end = Queries.of(query).texts, _end(deadline_s)
         if len(texts) != 1:
             raise InputError(f"`query` must be one query. Got {len(texts)}.")
-        shard = self._shard(item)
+        parts = self._routed((id, id) for id in items)
         for _ in range(ATTEMPTS + 1):
-            facts = self._known(texts, using, None)
-            found: Explanation | None = self._one(
-                shard, "explain", texts[0], item, using, facts.moments[shard], facts.of(texts)
-            )
-            if found is not None:
-                return found
+            facts = self._known(texts, using, end)
+            shared = facts.of(texts)
+            calls = [(texts[0], part, using, moment, shared) for part, moment in zip(parts, facts.moments, strict=True)]
+            idle = [not part or moment < 0 for part, moment in zip(parts, facts.moments, strict=True)]
+            answers: list[ShardReasons | None] = self._all("explain", calls, end, left_out=idle)
+            reasons = [each for each in answers if each is not None]
+            if all(each.found is not None for each in reasons):
+                return {id: why for each in reasons for id, why in (each.found or {}).items()}
             self._forget(using, facts)
         raise _moved_on()
 
@@ -415,10 +434,10 @@ class ShardedEngine:
         found: Item | None = self._one(self._shard(id), "get", id)
         return found
 
-    def items(self, ids: Sequence[str]) -> dict[str, Item]:
-        """Return those of these items that there are, by id."""
-        parts = self._routed((id, id) for id in ids)
-        found = self._all("items", [(part,) for part in parts], None, left_out=[not part for part in parts])
+    def items(self, ids: Sequence[str], *, deadline_s: float | None = None) -> dict[str, Item]:
+        """Return those of these items that there are, by id; with a deadline, of the shards that answer in time."""
+        parts, end = self._routed((id, id) for id in ids), _end(deadline_s)
+        found = self._all("items", [(part,) for part in parts], end, left_out=[not part for part in parts])
         return {item.id: item for part in found for item in part or ()}
 
     def count(self, where: Condition | None = None) -> int:
@@ -658,6 +677,15 @@ def reshard(path: str | Path, into: str | Path, shards: int | Sequence[str | Pat
 
 class _NotOfShardsError(InputError, AttributeError):
     """What an engine does and a collection of shards does not."""
+
+
+def _end(deadline_s: float | None) -> float | None:
+    """Return the moment of a deadline."""
+    if deadline_s is None:
+        return None
+    if isinstance(deadline_s, bool) or not isinstance(deadline_s, int | float) or math.isnan(deadline_s):
+        raise InputError(f"`deadline_s` must be seconds. Got {deadline_s!r:.60}.")
+    return time.monotonic() + deadline_s
 
 
 def _moved_on() -> EngineError:

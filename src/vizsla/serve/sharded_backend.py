@@ -103,23 +103,22 @@ class ShardedBackend(Backend):
             raise _refused('a required, excluded or quoted word (`syntax: "plain"` searches for it)')
         if asked.using:
             self._check_name(asked.using, self._shards.members)
+        end = min(monotonic() + DEADLINE_S, deadline)
         found = self._shards.search(
-            texts,
-            asked.offset + asked.k,
-            where=condition_of(asked.where),
-            using=asked.using,
-            deadline_s=min(DEADLINE_S, max(deadline - monotonic(), LEAST_DEADLINE_S)),
+            texts, asked.offset + asked.k, where=condition_of(asked.where), using=asked.using, deadline_s=_left(end)
         )
         rows = [row[asked.offset :] for row in _pairs(found.candidates)]
-        items = self._shards.items([id for row in rows for id, _ in row])
+        items = self._shards.items([id for row in rows for id, _ in row], deadline_s=_left(end))
         moment = {"member": asked.using or self.default(), "generation": self.counts()["generation"]}
         common = {"partial": found.partial, "coverage": round(found.coverage, 4), **moment}
         first = asked.offset + 1
         answers = []
         for text, row in zip(texts, rows, strict=True):
             hits = [_hit(hit, rank, items.get(hit[0]), asked.fields) for rank, hit in enumerate(row, first)]
-            for hit in hits if asked.explain else ():
-                hit["why"] = self._shards.explain(text, hit["id"], using=asked.using).to_dict()
+            if asked.explain:
+                ids = [hit["id"] for hit in hits]
+                why = self._shards.explanations(text, ids, using=asked.using, deadline_s=_left(end))
+                hits = [hit | ({"why": why[hit["id"]].to_dict()} if hit["id"] in why else {}) for hit in hits]
             answers.append({"results": hits, **common})
         return answers
 
@@ -152,12 +151,16 @@ class _ShardWrites:
         raise _refused(f"`{name}`")
 
 
+def _left(end: float) -> float:
+    return max(end - monotonic(), LEAST_DEADLINE_S)
+
+
 def _pairs(candidates: Any) -> list[list[tuple[str, float]]]:
     return [[(hit.id, float(hit.score)) for hit in row] for row in candidates]
 
 
 def _hit(hit: tuple[str, float], rank: int, item: Item | None, fields: Sequence[str] | None) -> dict[str, Any]:
-    """Return a hit as the service has it; an item that was deleted since it was found has neither text nor fields."""
+    """Return a hit as the service has it; one that was deleted since, or whose shard is late, has no text."""
     shown: dict[str, Any] = {"id": hit[0], "score": hit[1], "rank": rank}
     if item is None:
         return shown
