@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from itertools import chain
 
 import numpy as np
@@ -167,8 +168,32 @@ def test_a_stopped_training_goes_on_to_the_same_bits(folder, mining, tmp_path):
     assert parts.fingerprint == whole.fingerprint
 
 
+def test_training_data_that_differ_have_different_checksums():
+    made = training_data()
+    heavier = made.relevant._replace(weights=made.relevant.weights[:, ::-1])
+    others = [training_data(random_teacher()[0]), replace(made, relevant=heavier), replace(made, confused=CONFUSED + 1)]
+    others += [replace(made, texts=[*TEXTS[1:], TEXTS[0]]), replace(made, queries=[*QUERIES[1:], QUERIES[0]])]
+    assert len({each.checksum for each in (made, *others)}) == 6 and made.checksum == training_data().checksum
+
+
+def test_a_checkpoint_belongs_to_its_retriever_and_its_teacher(folder, tmp_path):
+    """Each is asked before training: a run that went on with what another found would be of neither."""
+    data = log()
+    texts = [item.default_text() for item in data.items]
+    shifted = dict(zip(data.item_ids, [*texts[1:], texts[0]], strict=True))
+    given = {**SMALL, "epochs": 1, "max_steps": 4, "share": 0.5, "checkpoint": tmp_path / "state"}
+    found = {"retriever": bm25(data), "teacher": bm25(data)}
+    train_bi_encoder(data, folder, tmp_path / "first", **given, **found)
+    train_bi_encoder(data, folder, tmp_path / "same", **given, **found)
+    for name in found:
+        with pytest.raises(InputError, match="of a training with the same settings and data"):
+            train_bi_encoder(data, folder, tmp_path / name, **given, **found | {name: bm25(shifted)})
+
+
 def test_what_cannot_be_learned_from_is_refused(folder, tmp_path):
     new = tmp_path / "new"
+    with pytest.raises(InputError, match="`dataset` must be a Dataset"):
+        train_bi_encoder(None, folder, new)
     with pytest.raises(InputError, match="`teacher` must be given, with negatives to rank, where `share` is below 1"):
         train_bi_encoder(log(), folder, new, share=0.5)
     with pytest.raises(InputError, match="`frozen_layers` must be below the model's 2 layers"):

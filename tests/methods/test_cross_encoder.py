@@ -63,8 +63,11 @@ def test_a_stopped_training_goes_on_to_the_same_bits(begun, form, tmp_path):
         train(begun, tmp_path / "parts", form=form, epochs=2, checkpoint=tmp_path / "state", watch=stop)
     parts = train(begun, tmp_path / "parts", form=form, epochs=2, checkpoint=tmp_path / "state")
     assert parts.fingerprint == whole.fingerprint and np.array_equal(scores(parts), scores(whole))
-    with pytest.raises(InputError, match="checkpoint"):
-        train(begun, tmp_path / "other", form=form, epochs=3, checkpoint=tmp_path / "state")
+    texts = [item.default_text() for item in log().items]
+    another = bm25(dict(zip(log().item_ids, [*texts[1:], texts[0]], strict=True)))
+    for other in ({"epochs": 3}, {"epochs": 2, "retriever": another}):
+        with pytest.raises(InputError, match="checkpoint"):
+            train(begun, tmp_path / "other", form=form, checkpoint=tmp_path / "state", **other)
 
 
 def test_ctrl_c_keeps_the_best_so_far(begun, tmp_path):

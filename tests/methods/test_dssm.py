@@ -79,7 +79,20 @@ def test_a_stopped_training_goes_on_to_the_same_bits(tmp_path):
     assert parts.fingerprint == train_dssm(log(), **given).fingerprint
 
 
+def test_a_checkpoint_belongs_to_its_retriever(tmp_path):
+    given = {"dim": 8, "batch": 8, "epochs": 1, "every": 5, "held_out": 10, "checkpoint": tmp_path / "state"}
+    data = log()
+    train_dssm(data, **given)
+    texts = [item.default_text() for item in data.items]
+    others = dict(zip(data.item_ids, [*texts[1:], texts[0]], strict=True))
+    with pytest.raises(InputError, match="of a training with the same settings and data"):
+        train_dssm(data, retriever=bm25(others), **given)
+
+
 def test_what_cannot_be_learned_from_is_refused():
+    for wrong in (None, np.zeros((2, 3)), {"a": "fig"}):
+        with pytest.raises(InputError, match="`dataset` must be a Dataset"):
+            train_dssm(wrong)
     with pytest.raises(InputError, match="`dataset` must have clicks"):
         train_dssm(Dataset.of({"a": "fig", "b": "tree"}))
     with pytest.raises(InputError, match="`retriever` must be over the dataset's items, in their order"):

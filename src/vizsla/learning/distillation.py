@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from vizsla import _native
 from vizsla.base.queries import Queries
 from vizsla.base.retriever import Retriever
 from vizsla.core.candidates import Candidates, Stats
@@ -109,6 +110,12 @@ class Teacher:
             spreads += _spreads(found)
         self.spread = float(np.median([spread for spread in spreads if spread > 0] or [1.0]))
         """How far the scores of a query's best items lie apart, typically."""
+
+    @property
+    def checksum(self) -> int:
+        """A number that tells teachers apart: by their best items and the spread, since the last bits may vary."""
+        found = int(_native.checksum(np.ascontiguousarray(self.best).reshape(-1).view(np.uint8)))
+        return int(_native.checksum(np.frombuffer(f"{self.spread:.3g}".encode(), np.uint8), found))
 
     def take(self, numbers: NDArray[np.int64]) -> Teacher:
         """Return the teacher of some of the queries: nothing is searched again."""

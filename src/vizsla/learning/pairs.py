@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from vizsla import _native
 from vizsla.base.queries import Queries
 from vizsla.base.retriever import Retriever
 from vizsla.errors import InputError
@@ -48,6 +49,16 @@ class PairTrainingData:
 
     def __len__(self) -> int:
         return len(self.queries)
+
+    @property
+    def checksum(self) -> int:
+        """A number that tells training data apart: texts, clicks, hard negatives, and what the teacher finds."""
+        taught = None if self.teacher is None else self.teacher.checksum
+        told = repr((self.queries, self.texts, self.relevant.items.shape, taught))
+        seen = _native.checksum(np.frombuffer(told.encode("utf-8", "surrogatepass"), np.uint8))
+        for values in (*self.relevant, self.confused):
+            seen = _native.checksum(np.ascontiguousarray(values).reshape(-1).view(np.uint8), seen)
+        return int(seen)
 
     def drawn(self, numbers: Int64Array, negatives: int, random: np.random.Generator) -> Int32Array:
         """Return for each query a clicked item, drawn by weight, and negatives after it."""

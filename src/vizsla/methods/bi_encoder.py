@@ -22,6 +22,7 @@ from vizsla.core.validation import (
     user_stacklevel,
     validate_args,
 )
+from vizsla.data.dataset import Dataset
 from vizsla.encoders.adapted import TwoSidedEncoder
 from vizsla.encoders.open import open_encoder
 from vizsla.encoders.sentence import SentenceEncoder
@@ -43,7 +44,6 @@ from vizsla.typing import Float32Array, Float64Array, Int32Array, Int64Array
 
 if TYPE_CHECKING:
     from vizsla.base.encoder import Encoder
-    from vizsla.data.dataset import Dataset
 
 SETTING_RANGES = {
     **dict.fromkeys(("epochs", "batch", "depth", "refresh", "every", "patience", "held_out", "pool"), COUNT),
@@ -159,7 +159,7 @@ class BiEncoderTraining(TorchTraining):
     def __init__(self, towers: TorchTowers, training_data: PairTrainingData, settings: BiEncoderSettings):
         super().__init__(settings, len(training_data), towers.optimizer)
         self.towers, self.training_data = towers, training_data
-        told = (training_data.queries, training_data.relevant.items.tolist(), towers.encoder.fingerprint, towers.towers)
+        told = (training_data.checksum, towers.encoder.fingerprint, towers.towers)
         self.key = f"{json.dumps(settings.to_dict(), sort_keys=True)} {checksum_of(told):016x}"
         self._rows: Float32Array | None = None
         """The vectors of all items: of the last refresh, or for good where items stay."""

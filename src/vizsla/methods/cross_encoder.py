@@ -24,6 +24,7 @@ from vizsla.core.validation import (
     user_stacklevel,
     validate_args,
 )
+from vizsla.data.dataset import Dataset
 from vizsla.errors import InputError, check_choice
 from vizsla.learning.clicks import ClickLog
 from vizsla.learning.distillation import TEACHER_LOSSES
@@ -41,8 +42,6 @@ from vizsla.typing import Float32Array, Float64Array, Int64Array
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
-
-    from vizsla.data.dataset import Dataset
 
 SETTING_RANGES = {
     **dict.fromkeys(("epochs", "batch", "negatives", "depth", "every", "patience", "held_out"), COUNT),
@@ -230,7 +229,7 @@ class CrossEncoderTraining(TorchTraining):
     def __init__(self, learner: PairLearner, training_data: PairTrainingData, settings: CrossEncoderSettings):
         super().__init__(settings, len(training_data), learner.optimizer)
         self.learner, self.training_data = learner, training_data
-        told = (training_data.queries, training_data.relevant.items.tolist(), learner.model.fingerprint)
+        told = (training_data.checksum, learner.model.fingerprint)
         self.key = f"{json.dumps(settings.to_dict(), sort_keys=True)} {checksum_of(told):016x}"
 
     def step(self, numbers: Int64Array) -> float:

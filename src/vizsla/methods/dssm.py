@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from vizsla import _native
 from vizsla.base.retriever import Retriever
 from vizsla.core.linalg import unit_rows
 from vizsla.core.validation import ABOVE_0, COUNT, COUNT_FROM_0, COUNT_OR_NONE, SHARE, check_numbers, validate_args
+from vizsla.data.dataset import Dataset
 from vizsla.encoders.lsa import LsaEncoder
 from vizsla.errors import InputError
 from vizsla.learning.clicks import ClickLog
@@ -27,8 +27,6 @@ from vizsla.typing import Float32Array, Int64Array
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
-
-    from vizsla.data.dataset import Dataset
 
 SETTING_RANGES = {
     **dict.fromkeys(("dim", "epochs", "batch", "depth", "every", "patience", "held_out"), COUNT),
@@ -121,9 +119,8 @@ class BagTraining(Training):
         self.squares = np.zeros(len(self.matrix), np.float32)
         self._asked: csr_array = encoder.ngrams.queries(training_data.queries).to_scipy()
         self._read: csr_array = encoder.ngrams.queries(training_data.texts).to_scipy()
-        told = f"{training_data.queries}{training_data.relevant.items.tolist()}{encoder.fingerprint}"
-        checksum = _native.checksum(np.frombuffer(told.encode("utf-8", "surrogatepass"), np.uint8), 0)
-        self.key = f"{json.dumps(asdict(settings), sort_keys=True)} {checksum:016x}"
+        data = f"{training_data.checksum:016x} {encoder.fingerprint}"
+        self.key = f"{json.dumps(asdict(settings), sort_keys=True)} {data}"
 
     def step(self, numbers: Int64Array) -> float:
         """Learn from these queries; return their loss before the step."""

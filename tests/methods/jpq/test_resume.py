@@ -9,6 +9,7 @@ from tests.methods.jpq.catalog import CLICKS, coded, flat
 from vizsla.errors import FormatError, InputError
 from vizsla.learning.loop import TrainingState
 from vizsla.methods.jpq.train_jpq import prepared_run, train_jpq, trained_retriever
+from vizsla.methods.pefa import pefa_xs
 
 HOW = {"teacher": flat(), "epochs": 3, "batch": 128, "negatives": 20, "depth": 10, "click_loss_weight": 0.5}
 
@@ -56,6 +57,9 @@ def test_a_checkpoint_of_another_training_is_refused(tmp_path):
     train_jpq(coded(), CLICKS, checkpoint=tmp_path / "state", **HOW | {"stop": 1})
     with pytest.raises(InputError, match="settings and data"):
         train_jpq(coded(), CLICKS[:-50], checkpoint=tmp_path / "state", **HOW | {"stop": 1})
+    with pytest.raises(InputError, match="settings and data"):
+        another = pefa_xs(flat(), CLICKS, weight=0.5, calibrated=False)
+        train_jpq(coded(), CLICKS, checkpoint=tmp_path / "state", **HOW | {"stop": 1, "teacher": another})
 
 
 def test_every_step_is_watched():

@@ -327,6 +327,11 @@ def test_a_checkpoint_is_a_folder_of_the_same_teacher(tmp_path):
     train_sidr(tiny_base(), dataset(), model_folder(), **options)
     with pytest.raises(InputError, match="same settings"):
         train_sidr(tiny_base(), dataset(), model_folder(), teacher=vizsla.tokens(ITEMS), **options)
+    options["checkpoint"] = tmp_path / "taught"
+    train_sidr(tiny_base(), dataset(), model_folder(), teacher=vizsla.tokens(ITEMS), **options)
+    others = dict(zip(ITEMS, [*list(ITEMS.values())[1:], "fig"], strict=True))
+    with pytest.raises(InputError, match="same settings"):
+        train_sidr(tiny_base(), dataset(), model_folder(), teacher=vizsla.tokens(others), **options)
 
 
 def test_without_its_loss_beta_search_judges_no_epoch():

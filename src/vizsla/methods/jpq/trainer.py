@@ -247,9 +247,10 @@ class JpqTraining(Training):
 
     @cached_property
     def key(self) -> str:
-        """Says what is trained on what: settings, codes, queries and clicks."""
+        """Says what is trained on what: settings, codes, queries, clicks and teacher."""
         arrays = (self.start.codes.T, self.rows, self.relevant.items, self.relevant.weights, self.centroids.start)
         sums = [_native.checksum(np.ascontiguousarray(each).reshape(-1).view(np.uint8)) for each in arrays]
+        sums += [] if self.teacher is None else [self.teacher.checksum]
         return f"{json.dumps(self.settings.to_dict(), sort_keys=True)} {' '.join(f'{each:016x}' for each in sums)}"
 
     def _moved(self) -> dict[str, AdamW]:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from vizsla import _native
 from vizsla._internal.terminal import progress
 from vizsla.base.queries import Queries
 from vizsla.base.recipe import builds
@@ -77,7 +78,12 @@ def _first_item_scale(settings: SidrSettings) -> float:
 def training_key(base: TokenRetriever, clicked: ClickLog, model: VocabularyModel, settings: SidrSettings) -> str:
     """Return what a checkpoint must share with a run that goes on from it."""
     clicks = clicked.clicks
-    return repr((base.encoder.fingerprint, clicks.shape, clicks.nnz, int(clicks.indices.sum()), model.name, settings))
+    told = repr((clicks.shape, clicks.indptr.tolist(), clicks.indices.tolist(), clicks.data.tolist(), clicked.texts))
+    return repr((base.encoder.fingerprint, _text_checksum(told), model.name, settings))
+
+
+def _text_checksum(text: str) -> int:
+    return int(_native.checksum(np.frombuffer(text.encode("utf-8", "surrogatepass"), np.uint8)))
 
 
 def _check_model(model: VocabularyModel, base: TokenRetriever, settings: SidrSettings) -> None:
@@ -209,7 +215,8 @@ def train_sidr(
     taught = taught_by(base, teacher, clicked, chosen)
     training = SidrTraining(learner, ready.training_data, chosen, teacher=taught)
     held = ready.held if chosen.semi_parametric else None  # beta search judges only what is trained for it
-    guides = type(teacher).__name__, None if answers is None else len(answers)
+    told = repr((_texts(base, dataset), None if answers is None else sorted(answers.items())))
+    guides = _text_checksum(told), None if taught is None else taught.checksum
     key = repr((training_key(base, clicked, learner, chosen), *guides))
     loop = sidr_loop(training, held, key=key, checkpoint=path, watch=watch)
     loop.run()
