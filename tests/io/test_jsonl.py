@@ -3,10 +3,11 @@ from __future__ import annotations
 import pytest
 
 from tests.io.conftest import Put
-from vizsla.core.catalog import Item
+from vizsla.core.catalog import Item, Query
 from vizsla.core.validation import DatasetWarning
 from vizsla.data.dataset import Dataset
 from vizsla.errors import DataError
+from vizsla.io.jsonl import write_items, write_queries
 
 GOOD = '{"_id": "d1", "title": "Fig", "text": "A fruit."}\n{"id": 7, "text": "A tree.", "color": "green"}\n'
 
@@ -94,6 +95,17 @@ def test_empty_texts_and_blank_lines_are_counted(put: Put) -> None:
 def test_an_empty_file_raises(put: Put, content: str) -> None:
     with pytest.raises(DataError, match="there are no items"):
         Dataset.open(put("a.jsonl", content))
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), [1.0, float("nan")], {"deep": float("-inf")}])
+def test_numbers_that_json_does_not_have_are_refused_and_nothing_is_written(tmp_path, value) -> None:
+    """Python writes NaN, which no other reader of JSON takes."""
+    path = tmp_path / "out.jsonl"
+    with pytest.raises(DataError, match="the metadata of 'a' cannot be JSON"):
+        write_items(Dataset.of([Item("b", "pear"), Item("a", "fig", metadata={"price": value})]), path)
+    with pytest.raises(DataError, match="the metadata of 'a' cannot be JSON"):
+        write_queries(Dataset.of({"x": "fig"}, queries=[Query("a", "fig", {"price": value})]), path)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_text_of_several_that_is_null_is_passed_over(put: Put) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections import Counter, defaultdict
 
 import numpy as np
 import pytest
@@ -49,6 +50,34 @@ def test_queries_that_were_never_clicked_say_nothing_of_those_to_come(timed, see
         one, other = (draw_holdout(log, seed=seed) for log in (plain, with_queries(rows, silent, last=True)))
         assert (one.texts, one.kinds.tolist(), one.mix) == (other.texts, other.kinds.tolist(), other.mix)
         assert one.train.clicks.nnz == other.train.clicks.nnz
+
+
+def mix_by_hand(rows: list[tuple[str, str, str]]) -> list[int]:
+    """Count searches of repeated, warm and cold texts, given clicks as (query, its text, item)."""
+    clicks, by_text = Counter(rows), defaultdict(set)
+    searches: dict[str, int] = defaultdict(int)
+    for query, text in {(query, text) for query, text, _ in rows}:
+        searches[text] += max(count for (other, _, _), count in clicks.items() if other == query)
+    for _, text, item in rows:
+        by_text[item].add(text)
+    repeated = sum(count for count in searches.values() if count > 1)
+    warm = {text for texts in by_text.values() if len(texts) > 1 for text in texts if searches[text] == 1}
+    return [repeated, len(warm), sum(count == 1 for count in searches.values()) - len(warm)]
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_the_mix_of_a_log_without_times_is_that_of_a_count_by_hand(seed):
+    """Several queries have one text, and click one item or several, once or often."""
+    pick = random.Random(seed)
+    texts = {f"q{number}": f"text {pick.randrange(60)}" for number in range(90)}
+    drawn = [pick.choice(list(texts)) for _ in range(100)]
+    rows = [(query, texts[query], f"i{pick.randrange(40)}") for query in drawn for _ in range(pick.choice([1, 1, 2]))]
+    rows += pick.sample(rows, 10)
+    found = predicted_mix(Dataset.of(ITEMS, queries=texts, clicks=[(query, item) for query, _, item in rows]))
+    repeated, warm, cold = mix_by_hand(rows)
+    total = repeated + warm + cold + 2  # one more of either kind of new texts
+    assert found.source == "log"
+    assert list(found.shares.values()) == [repeated / total, (warm + 1) / total, (cold + 1) / total]
 
 
 class Noted:

@@ -145,10 +145,9 @@ def _left_out(dataset: Dataset, number: Int64Array) -> Mix:
     clicks = dataset.clicks.tocsr()
     searches = np.bincount(number, searches_of_rows(dataset), minlength=int(number.max(initial=-1)) + 1)
     texts = number[row_numbers(clicks.indptr)]
-    pairs = np.unique(texts * np.int64(clicks.shape[1]) + clicks.indices)
-    items = pairs % clicks.shape[1] if clicks.shape[1] else pairs
-    shared = np.bincount(items, minlength=clicks.shape[1])[items] > 1  # clicked for another text, too
-    known = np.bincount(pairs // max(clicks.shape[1], 1), shared, minlength=len(searches)) > 0
+    # An item of a text that was searched once has one entry of that text, so that every other is of another text.
+    shared = np.bincount(clicks.indices, minlength=clicks.shape[1])[clicks.indices] > 1
+    known = np.bincount(texts, shared, minlength=len(searches)) > 0
     once = searches == 1
     return _shares(int(searches[searches > 1].sum()), int((once & known).sum()), int((once & ~known).sum()), "log")
 
