@@ -35,7 +35,7 @@ def parse(data: bytes) -> Any:
     if measure(data) > MAX_VALUES:
         raise ValueError(f"more than {MAX_VALUES:,} values")
     try:
-        value = json.loads(data.decode("utf-8"), object_pairs_hook=_distinct)
+        value = json.loads(data.decode("utf-8"), object_pairs_hook=distinct)
     except RecursionError:
         raise ValueError(f"nested more than {MAX_DEPTH} deep") from None
     _check(value)
@@ -88,7 +88,8 @@ def dump(value: Any) -> bytes:
     return data
 
 
-def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return pairs of an object as a dict, for `json.loads`; a repeated key raises ValueError."""
     value = dict(pairs)
     if len(value) < len(pairs):
         counts = Counter(key for key, _ in pairs)

@@ -29,6 +29,9 @@ from vizsla.data.values import (
 from vizsla.errors import DataError, FormatError, InputError
 from vizsla.typing import BoolArray, Int32Array
 
+DATE_SAMPLE = 200
+"""Texts of a column that are looked at, to see whether most are dates."""
+
 
 class Segments:
     """The arrays of one column in a file, checked as they are read.
@@ -456,6 +459,12 @@ class TextColumn(Column):
         text = text_of(value)
         at = bisect_left(self.texts, text)
         return at, at + int(at < len(self.texts) and self.texts[at] == text)
+
+    @cached_property
+    def mostly_dates(self) -> bool:
+        """Whether most texts are dates, of a sample: too few to make it a column of dates, or it was declared."""
+        sample = [self.texts[at] for at in range(0, len(self.texts), 1 + len(self.texts) // DATE_SAMPLE)]
+        return 2 * sum(date_span(text, reduced=False) is not None for text in sample) > len(sample)
 
     def bounds(self, value: Value) -> tuple[int, int]:
         """Compare with a text in the order of characters; a number raises."""

@@ -17,7 +17,7 @@ import numpy as np
 from vizsla.core.catalog import details_of
 from vizsla.core.strings import Strings
 from vizsla.data.columns import Column, ListColumn, TextColumn, Value
-from vizsla.data.values import DATE, MAX_EXACT_WHOLE, NUMBER, TEXT, text_of
+from vizsla.data.values import DATE, MAX_EXACT_WHOLE, NUMBER, TEXT, date_span, text_of
 from vizsla.errors import InputError
 from vizsla.typing import BoolArray
 
@@ -158,6 +158,12 @@ class FieldCondition(Condition):
         value = self.values[0]
         if self.type in WORDS:
             return (column.contains if self.type == "contains" else column.startswith)(text_of(value))
+        if isinstance(column, TextColumn) and column.mostly_dates and date_span(text_of(value), reduced=False):
+            raise InputError(
+                f"A field of texts must not be compared with a date where most texts are dates. Got {value!r}: declare "
+                f'the field when the data are read (meta="{self.field}:date", --meta {self.field}:date), and what is '
+                "no date is missing."
+            )
         if column.kind == TEXT and not isinstance(value, str):
             raise InputError(
                 f"A field of texts must be compared with a text. Got the number {text_of(value)}: declare the field "

@@ -22,6 +22,7 @@ import math
 import re
 from typing import NoReturn
 
+from vizsla.artifacts.strict_json import distinct
 from vizsla.data.columns import Value
 from vizsla.data.conditions import (
     KEYWORDS,
@@ -76,7 +77,7 @@ joined by and, or, not; a value with =, < or > must be in quotes, and conditions
 
 def _from_json(text: str) -> Condition:
     try:
-        value = json.loads(text)
+        value = json.loads(text, object_pairs_hook=distinct)
     except (ValueError, RecursionError) as error:
         raise InputError(f"A condition that begins with a brace must be JSON. Got {text!r:.80} ({error}).") from None
     return Condition.from_dict(value)

@@ -258,3 +258,16 @@ def test_conditions_that_are_combined_are_no_deeper_than_those_that_are_read() -
     with pytest.raises(InputError, match="at most 50 deep"):
         for _ in range(2000):
             condition = ~(condition & parse("b=1"))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"type": "lt", "key": "price", "value": 20, "value": 2000}',
+        '{"type": "and", "filters": [{"type": "lt", "type": "gt", "key": "price", "value": 20}]}',
+    ],
+)
+def test_a_key_that_json_gives_twice_is_refused(text):
+    """Readers of JSON disagree on which one counts."""
+    with pytest.raises(InputError, match="is given twice"):
+        vizsla.where(text)

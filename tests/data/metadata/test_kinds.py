@@ -453,3 +453,23 @@ def test_true_false_and_what_is_neither_keep_apart(gone, tmp_path):
         assert [details.of(number) for number in range(len(own))] == wanted
         for asked, flag in (("price=true", True), ("price=false", False)):
             assert vizsla.where(asked).mask(made.items).tolist() == [flags.get(text) is flag for text in own]
+
+
+@pytest.mark.parametrize("odd", ["2024-02-30", "01/02/2024", "soon"])
+def test_texts_that_are_mostly_dates_are_not_compared_with_a_date(odd):
+    """Too many are no dates for a column of dates; as characters, 01/02/2024 is before every other year."""
+    texts = [f"2023-01-{day:02d}" for day in range(1, 29)]
+    ids = shop([*texts, odd, f"{odd} or so"]).item_ids
+    for condition in ("price<2023-01-03", "price=2023-01-03..2023-01-09", "price>='2023-01-03T10:00:00Z'"):
+        with pytest.raises(InputError, match=r'Got .*meta="price:date"'):
+            vizsla.where(condition).mask(ids)
+    assert vizsla.where("price=2023-01-03").mask(ids).sum() == 1  # as it was written
+    assert vizsla.where(f'price="{odd}"').mask(ids).sum() == 1
+    with pytest.warns(DatasetWarning, match="2 values of 'price' that are no date"):
+        declared = shop([*texts, odd, f"{odd} or so"], meta="price:date").item_ids
+    assert vizsla.where("price<2023-01-03").mask(declared).sum() == 2
+
+
+def test_texts_that_are_mostly_words_are_compared_by_their_characters():
+    ids = shop(["Ace", "Bo", "2023-01-01", "2024 edition"]).item_ids
+    assert vizsla.where("price<2023-06-01").mask(ids).tolist() == [False, False, True, False]
