@@ -5,7 +5,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from weakref import WeakSet
@@ -87,6 +87,23 @@ def check_members(members: Mapping[str, Recipe]) -> None:
                 "Members of shards must score an item by itself: bm25 of one text, and dense over a flat index. Got "
                 f"{recipe!r} for {name!r}."
             )
+
+
+def listed_ids(ids: Any) -> list[str]:
+    """Return ids, of which one may be given alone."""
+    listed = [ids] if isinstance(ids, str) else list(ids) if isinstance(ids, Iterable) else [ids]
+    for id in listed:
+        if not isinstance(id, str):
+            raise InputError(f"`ids` must be texts. Got {type(id).__name__}.")
+    return listed
+
+
+def click_row(click: Any) -> tuple[Any, ...]:
+    """Return a click as (query, item), with weight and time where these are known."""
+    row = tuple(click) if isinstance(click, Sequence) and not isinstance(click, str) else ()
+    if not 2 <= len(row) <= 4 or not all(isinstance(each, str) for each in row[:2]):
+        raise InputError(f"A click must be a query and an item, with weight and time if known. Got {click!r:.80}.")
+    return row
 
 
 class WriterLock:

@@ -30,6 +30,8 @@ from vizsla.scale.collection import (
     RECORD,
     WriterLock,
     check_members,
+    click_row,
+    listed_ids,
     read_record,
     shard_folders,
     write_record,
@@ -395,7 +397,7 @@ class ShardedEngine:
             check_type("where", where, Condition, "made by `vizsla.where`")
             with self._writing():
                 return self._sum("delete_where", [(where,)] * len(self._shards))
-        listed = _listed(ids)
+        listed = listed_ids(ids)
         with self._writing():
             return self._sum("delete", [(part,) for part in self._routed((id, id) for id in listed)])
 
@@ -405,7 +407,7 @@ class ShardedEngine:
 
     def clicks(self, clicks: Iterable[Sequence[Any]]) -> int:
         """Note several clicks: (query, item), with weight and time where these are known."""
-        rows = [_click(each) for each in clicks]
+        rows = [click_row(each) for each in clicks]
         with self._writing():
             parts = self._routed((row[1], row) for row in rows)
             unknown = self._unknown([row[1] for row in rows])
@@ -690,18 +692,3 @@ def _end(deadline_s: float | None) -> float | None:
 
 def _moved_on() -> EngineError:
     return EngineError("A shard must keep the moment that was asked about. Got others at every attempt: try again.")
-
-
-def _listed(ids: Any) -> list[str]:
-    listed = [ids] if isinstance(ids, str) else list(ids) if isinstance(ids, Iterable) else [ids]
-    for id in listed:
-        if not isinstance(id, str):
-            raise InputError(f"`ids` must be texts. Got {type(id).__name__}.")
-    return listed
-
-
-def _click(click: Any) -> tuple[Any, ...]:
-    row = tuple(click) if isinstance(click, Sequence) and not isinstance(click, str) else ()
-    if not 2 <= len(row) <= 4 or not all(isinstance(each, str) for each in row[:2]):
-        raise InputError(f"A click must be a query and an item, with weight and time if known. Got {click!r:.80}.")
-    return row
