@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
+
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from vizsla import Engine, Recipe
-from vizsla.text.analyzers import AnyLanguage
-from vizsla.text.highlights import TermHighlighter, snippet_of
+from vizsla.text.analyzers import Analyzer, AnyLanguage
+from vizsla.text.highlights import TermHighlighter, snippet_of, spans_as_written
 
 WORDS = st.sampled_from(["fig", "tree", "oil", "and", "a", "of", "sunshine", "Figs", "x" * 12])
 TEXTS = st.lists(WORDS, min_size=1, max_size=40).map(" ".join)
@@ -59,3 +62,39 @@ def test_stop_words_are_marked_in_phrases_and_where_the_query_has_no_other_words
         ):
             hit = engine.page(query, 1, highlight=True, syntax="web").hits[0]
             assert [hit.text[low:high] for low, high in hit.highlights["text"]] == expected, query
+
+
+@pytest.mark.parametrize(
+    ("text", "words", "chars", "shown"),
+    [
+        ("aaa bbb ccc ddd eee fff ggg", ["eee"], 11, "eee fff"),
+        ("aaa bbb ccc ddd eee fff ggg", ["eee"], 20, "ccc ddd eee fff ggg"),
+        ("aaa bbb ccc ddd eee fff ggg", ["aaa"], 11, "aaa bbb ccc"),
+        ("aaa bbb ccc ddd eee fff ggg", ["aaa"], 10, "aaa bbb"),
+        ("aaa bbb ccc ddd eee fff ggg", ["ggg"], 10, "fff ggg"),
+        ("aaa bbb ccc", [], 7, "aaa bbb"),
+        ("abcdefghijklmno", ["h"], 8, "ghijklmn"),  # no space to cut at
+        ("fig and and and fig fig", ["fig"], 8, "fig fig"),  # more words, all the same
+        ("fig oil and fig and oil fig", ["fig", "oil"], 8, "fig oil"),  # of equals the first
+        ("fig fig fig and and fig oil", ["fig", "oil"], 11, "fig oil"),  # different words before more
+        ("aaa", ["aaa"], 3, "aaa"),
+    ],
+)
+def test_a_window_begins_a_quarter_of_its_room_before_the_words_and_at_a_word(text, words, chars, shown):
+    spans = sorted(found.span() for word in words for found in re.finditer(word, text))
+    found = snippet_of(text, spans, chars)
+    assert found.text == shown and text[found.start : found.start + len(shown)] == shown
+    assert [found.text[low:high] for low, high in found.spans] == re.findall("|".join(words) or "(?!)", shown)
+
+
+def test_phrases_are_marked_as_they_are_written():
+    assert spans_as_written("a a A", "a a") == [(0, 1), (2, 3), (4, 5)]
+    assert spans_as_written("Fig, TREE and fig trees", "fig tree") == [(0, 3), (5, 9)]
+    assert spans_as_written("fig", "") == [] and spans_as_written("fig", "fig tree") == []
+    assert spans_as_written("un cafe\u0301 noir", "cafe\u0301") == [(3, 8)]
+    assert spans_as_written("x " * 99_998 + "fig fig", "fig") == [(199_996, 199_999)]  # no further
+
+
+def test_n_grams_are_marked_where_lower_case_is_longer():
+    analyzer = Analyzer("chars", min_chars=3, max_chars=4)
+    assert TermHighlighter(analyzer, "abcd")("\u0130abcd") == [(1, 5)]
