@@ -139,6 +139,9 @@ class BoundLists {
 
   std::size_t slots() const { return lists_.slots(); }
 
+  // How many impacts, and words of marks, are kept for terms that still exist.
+  nb::tuple kept() const { return nb::make_tuple(lists_.kept_impacts(), lists_.kept_marks()); }
+
   // (ids, live holders, order) of terms: the ids of a term are one for each segment.
   nb::tuple find(const nb::list& terms) const {
     const std::vector<Text> texts = texts_of(terms);
@@ -170,7 +173,7 @@ class BoundLists {
             term.ids.back() >= -1 && term.ids.back() < static_cast<std::int64_t>(lists_.parts()[part].segment->terms()),
             "ids must be those of the segments' terms");
       }
-      term.tables = std::make_shared<TermTables>(parts);
+      term.tables = lists_.tables();
       term.lists = lists_.number();
       found.append(nb::cast(std::move(term)));
     }
@@ -346,6 +349,8 @@ void register_live_postings(nb::module_& module) {
            nb::arg("live").noconvert().none(), nb::arg("stretch"), nb::arg("norms").noconvert(),
            nb::arg("length_norms").noconvert().none() = nb::none())
       .def_prop_ro("slots", &BoundLists::slots)
+      .def_prop_ro("kept", &BoundLists::kept,
+                   "How many impacts, and words of marks, are kept for terms that still exist.")
       .def("find", &BoundLists::find, nb::arg("terms"),
            "Of each term its numbers in the segments, how many live slots hold it, and where they name it first.")
       .def("terms", &BoundLists::terms, nb::arg("ids").noconvert(), nb::arg("gains").noconvert(),

@@ -84,11 +84,7 @@ class LiveCounter {
     const std::size_t slots = lists.parts()[number].segment->slots(), words = (slots + 63) / 64;
     if (list.size() < words || !term.tables || term.lists != lists.number()) return nullptr;
     if (const std::uint64_t* const kept = term.tables->marks.of(number)) return kept;
-    if (!lists.reserve_marks(words)) return nullptr;
-    auto made = std::make_unique<std::uint64_t[]>(words);
-    mark(list, slots, made.get());
-    term.tables->marks.keep(number, std::move(made));
-    return term.tables->marks.of(number);
+    return term.tables->marks.make(number, words, [&](std::uint64_t* made) { mark(list, slots, made); });
   }
 
   static void mark(std::span<const std::int32_t> list, std::size_t slots, std::uint64_t* marks) {

@@ -9,6 +9,7 @@
 #include <memory>
 #include <span>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "common/checks.hpp"
@@ -30,34 +31,72 @@ struct LivePart {
   bool is_live(std::size_t slot) const { return live.empty() || (live[slot / 8] >> slot % 8 & 1) != 0; }
 };
 
-// Something that is computed for each segment when it is first asked for, and kept. Several threads may ask.
+// How much may be kept for all terms of the lists at one moment. Searches of several threads may ask.
+class KeptRoom {
+ public:
+  explicit KeptRoom(std::size_t most) : most_(most) {}
+
+  bool take(std::size_t count) {
+    if (taken_.fetch_add(count, std::memory_order_relaxed) + count <= most_) return true;
+    give_back(count);
+    return false;
+  }
+
+  void give_back(std::size_t count) { taken_.fetch_sub(count, std::memory_order_relaxed); }
+  std::size_t taken() const { return taken_.load(std::memory_order_relaxed); }
+
+ private:
+  std::size_t most_;
+  std::atomic<std::size_t> taken_{0};
+};
+
+// Something that is computed for each segment when it is first asked for, and kept. Several threads may ask. It takes
+// room while it is kept; a term may outlive the lists, and the room both.
 template <class T>
 class KeptArrays {
  public:
-  explicit KeptArrays(std::size_t segments) : arrays_(segments) {}
+  KeptArrays(std::size_t segments, std::shared_ptr<KeptRoom> room) : arrays_(segments), room_(std::move(room)) {}
   KeptArrays(const KeptArrays&) = delete;
   KeptArrays& operator=(const KeptArrays&) = delete;
   ~KeptArrays() {
     for (auto& array : arrays_) delete[] array.load(std::memory_order_relaxed);
+    room_->give_back(held_.load(std::memory_order_relaxed));
   }
 
   const T* of(std::size_t segment) const { return arrays_[segment].load(std::memory_order_acquire); }
 
-  // Keeps the array, unless another thread has kept one meanwhile, which is the same; returns whether it did.
-  bool keep(std::size_t segment, std::unique_ptr<T[]> array) {
+  // Returns an array of zeros that was filled and is kept; null where there is no room. Of two threads that make the
+  // same, one keeps its own, and both return that.
+  template <class Fill>
+  const T* make(std::size_t segment, std::size_t count, const Fill& fill) {
+    if (!room_->take(count)) return nullptr;
+    std::unique_ptr<T[]> array;
+    try {
+      array = std::make_unique<T[]>(count);
+      fill(array.get());
+    } catch (...) {
+      room_->give_back(count);
+      throw;
+    }
     const T* none = nullptr;
-    if (!arrays_[segment].compare_exchange_strong(none, array.get(), std::memory_order_acq_rel)) return false;
-    array.release();
-    return true;
+    if (arrays_[segment].compare_exchange_strong(none, array.get(), std::memory_order_acq_rel)) {
+      held_.fetch_add(count, std::memory_order_relaxed);
+      return array.release();
+    }
+    room_->give_back(count);
+    return none;
   }
 
  private:
   std::vector<std::atomic<const T*>> arrays_;
+  std::shared_ptr<KeptRoom> room_;
+  std::atomic<std::size_t> held_{0};
 };
 
 // What was computed of a term.
 struct TermTables {
-  explicit TermTables(std::size_t segments) : impacts(segments), marks(segments) {}
+  TermTables(std::size_t segments, std::shared_ptr<KeptRoom> of_impacts, std::shared_ptr<KeptRoom> of_marks)
+      : impacts(segments, std::move(of_impacts)), marks(segments, std::move(of_marks)) {}
 
   KeptArrays<float> impacts;        // what it gives for each pair
   KeptArrays<std::uint64_t> marks;  // a bit for each slot: whether it holds the term
@@ -108,9 +147,12 @@ class LiveLists {
   const std::vector<LivePart>& parts() const { return parts_; }
   std::uint64_t number() const { return number_; }
 
-  // Whether there is room to keep so many more impacts, or words of marks.
-  bool reserve_impacts(std::size_t count) const { return reserve(impacts_, count, max_impacts); }
-  bool reserve_marks(std::size_t words) const { return reserve(marks_, words, max_marks); }
+  // What a term of these lists keeps its tables in.
+  std::shared_ptr<TermTables> tables() const {
+    return std::make_shared<TermTables>(parts_.size(), impact_room_, mark_room_);
+  }
+  std::size_t kept_impacts() const { return impact_room_->taken(); }
+  std::size_t kept_marks() const { return mark_room_->taken(); }
 
   // The number of a term in each segment, and how many live slots hold it.
   std::int64_t find(std::string_view term, std::int32_t* ids) const {
@@ -163,12 +205,6 @@ class LiveLists {
     }
   }
 
-  static bool reserve(std::atomic<std::size_t>& kept, std::size_t more, std::size_t most) {
-    if (kept.fetch_add(more, std::memory_order_relaxed) + more <= most) return true;
-    kept.fetch_sub(more, std::memory_order_relaxed);
-    return false;
-  }
-
   static std::uint64_t next_number() {
     static std::atomic<std::uint64_t> last{0};
     return ++last;
@@ -177,7 +213,8 @@ class LiveLists {
   std::vector<LivePart> parts_;
   std::size_t slots_ = 0;
   std::uint64_t number_ = next_number();
-  mutable std::atomic<std::size_t> impacts_{0}, marks_{0};  // that are kept
+  std::shared_ptr<KeptRoom> impact_room_ = std::make_shared<KeptRoom>(max_impacts);
+  std::shared_ptr<KeptRoom> mark_room_ = std::make_shared<KeptRoom>(max_marks);
 };
 
 // A query's terms in the one order in which every item's score is summed: that of an index of the live texts alone.

@@ -168,12 +168,10 @@ class LiveSearcher {
     const bool whole = 4 * codes.size() >= pairs, lasting = whole && term.tables && term.lists == lists_->number();
     if (lasting) {
       if (const float* const kept = term.tables->impacts.of(number)) return kept;
-      if (lists_->reserve_impacts(pairs)) {
-        auto made = std::make_unique<float[]>(pairs);
+      const auto fill = [&](float* made) {
         for (std::size_t pair = 0; pair < pairs; ++pair) made[pair] = impact(pair);
-        term.tables->impacts.keep(number, std::move(made));
-        return term.tables->impacts.of(number);
-      }
+      };
+      if (const float* const made = term.tables->impacts.make(number, pairs, fill)) return made;
     }
     if (room.size() < pairs) room.resize(pairs);
     if (whole) {

@@ -228,6 +228,12 @@ class LiveLists:
     @property
     def slots(self) -> int: ...
 
+    @property
+    def kept(self) -> tuple:
+        """
+        How many impacts, and words of marks, are kept for terms that still exist.
+        """
+
     def find(self, terms: list) -> tuple:
         """
         Of each term its numbers in the segments, how many live slots hold it, and where they name it first.

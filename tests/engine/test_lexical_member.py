@@ -241,6 +241,30 @@ def test_the_kernel_is_its_numpy_twin(most):
         assert np.frombuffer(scores, np.float32).tobytes() == sums.tobytes()
 
 
+def test_terms_that_are_forgotten_give_back_the_room_of_their_tables():
+    """What is kept of terms has a limit; a member that forgets terms must not use it up for good."""
+    offsets, columns = np.arange(0, 41, 4, dtype=np.int64), np.tile(np.arange(4, dtype=np.int32), 10)
+    arrays = _native.live_build(offsets, columns, np.ones(40, np.uint32), np.zeros(10, np.uint8), 4)
+    names = Strings.of([f"t{number}" for number in range(4)])
+    arrays |= {"term_bytes": names.data, "term_offsets": names.offsets, "term_table": names.slots}
+    norms = np.full(len(arrays["pair_lengths"]), 1.2)
+    lists = _native.LiveLists()
+    lists.add(_native.LiveSegment(*(arrays[name] for name in ARRAYS), norms), None, None, 1.0, norms)
+    ids, _, orders = lists.find([f"t{number}" for number in range(4)])
+    facts = np.ones(4), np.zeros(4), np.frombuffer(orders, np.uint64), np.zeros(4, np.int32)
+    terms, same_terms = (lists.terms(np.frombuffer(ids, np.int32), *facts) for _ in range(2))
+    assert lists.kept == (0, 0)
+    for kept in (terms, terms[:2], same_terms):
+        lists.search_one(kept, [1.0] * len(kept), 3, None)
+        lists.count(kept, [1.0] * len(kept), None, 100)
+    assert lists.kept == (8 * len(norms), 8)  # of ten slots, a word of marks
+    del kept
+    terms.pop(), terms.pop()
+    assert lists.kept == (6 * len(norms), 6)
+    del terms, same_terms
+    assert lists.kept == (0, 0)
+
+
 def test_the_languages_of_an_engine_are_those_of_its_items_when_the_member_was_made(tmp_path):
     """A query of stop words alone: found where the member keeps them, and not where it knows them to be grammar."""
     items = {
