@@ -21,6 +21,7 @@ from vizsla.core.validation import is_iterable
 from vizsla.data.facets import FacetCounts, count_facet, facets_of, without_field
 from vizsla.data.filter import Filter, Where
 from vizsla.data.metadata import TEXT_FIELD, ItemMetadata
+from vizsla.data.parents import parent_texts
 from vizsla.data.values import LIST
 from vizsla.errors import InputError, check_positive
 from vizsla.text.analyzers import AnyLanguage
@@ -231,12 +232,16 @@ class PageRequest:
         self._count: tuple[int, bool] | None = None
         self._list = self._ranked(self._queries, self._filter)
 
-    def answer(self, facets: Any, sort: Any, distinct: str | None, highlight: Any, snippet_chars: int) -> Page:
+    def answer(
+        self, facets: Any, sort: Any, distinct: str | None, highlight: Any, snippet_chars: int, parent: str | None
+    ) -> Page:
         """Return the page."""
         with stage("page"):
-            return self._answer(facets, sort, distinct, highlight, snippet_chars)
+            return self._answer(facets, sort, distinct, highlight, snippet_chars, parent)
 
-    def _answer(self, facets: Any, sort: Any, distinct: str | None, highlight: Any, snippet_chars: int) -> Page:
+    def _answer(
+        self, facets: Any, sort: Any, distinct: str | None, highlight: Any, snippet_chars: int, parent: str | None
+    ) -> Page:
         check_positive("snippet_chars", snippet_chars)
         chosen, order = facets_of(facets), sort_of(sort)
         groups = None
@@ -263,6 +268,10 @@ class PageRequest:
         if highlight is not False and highlight is not None and not (isinstance(highlight, str) and not highlight):
             with stage("highlights"):
                 self._highlight(hits, highlight, snippet_chars)
+        if parent is not None:
+            with stage("parents"):
+                for hit, text in zip(hits, parent_texts(self._items, shown.items.tolist(), parent), strict=True):
+                    hit.parent = text
         shown = shown.with_ms((perf_counter() - self._start) * 1e3)
         if self._filter is not None and not self._filter.count:
             shown = shown.with_hints(self._filter.hints)

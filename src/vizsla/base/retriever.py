@@ -358,6 +358,7 @@ class Retriever(Composable, Scorer, Artifact):
         distinct: str | None = None,
         highlight: bool | str | Sequence[str] = False,
         snippet_chars: int = SNIPPET,
+        parent: str | None = None,
         depth: int = PAGE_DEPTH,
         threads: int = 1,
         syntax: str = PLAIN,
@@ -393,6 +394,8 @@ class Retriever(Composable, Scorer, Artifact):
             Say where the query's words stand in these fields of each hit; True: in title and text. Also makes snippets.
         snippet_chars : int
             How long a snippet is at most, in characters.
+        parent : {"section", "document"}, optional
+            Give each hit, a passage of a document, the text of its whole section or document as `hit.parent`.
         depth : int
             How many of the best make up the list where the method does not say what a match is.
         threads : int
@@ -414,7 +417,7 @@ class Retriever(Composable, Scorer, Artifact):
         (['t'], 2, FacetValue(value=0, count=1, end=5))
         """
         request = PageRequest(self, query, k, offset, where, depth, threads, syntax, min_confidence, count_to)
-        return request.answer(facets, sort, distinct, highlight, snippet_chars)
+        return request.answer(facets, sort, distinct, highlight, snippet_chars, parent)
 
     def similar(self, item: str, k: int = 10, *, where: Where | None = None, threads: int = 1) -> Candidates:
         """Return the items that are most like an item, without itself.

@@ -29,7 +29,7 @@ from vizsla.cli.options import (
     unique_names,
     with_unit,
 )
-from vizsla.cli.search import add_page_options, add_syntax, hit_row, page_options, print_counts
+from vizsla.cli.search import add_page_options, add_syntax, hit_row, page_options, print_counts, print_parents
 from vizsla.cli.signatures import SignatureOptions
 from vizsla.compose.adjustments import adjust
 from vizsla.core.candidates import Candidates
@@ -279,6 +279,7 @@ def _search(arguments: argparse.Namespace) -> None:
             _say(hint)
         if page is not None:
             print_counts(page)
+            print_parents(page)
         for id, reason in zip(found.ids[0], reasons, strict=False):
             _say(f"\n{id}\n{reason}")
 

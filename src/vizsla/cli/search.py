@@ -33,6 +33,7 @@ from vizsla.core.display import show_answers, show_blocks
 from vizsla.core.explanation import Explanation
 from vizsla.data.facets import FacetValue
 from vizsla.data.filter import Filter
+from vizsla.data.parents import PARENTS
 from vizsla.errors import InputError
 from vizsla.text.web_syntax import PLAIN, SYNTAXES, WEB
 from vizsla.text.word_filter import keeps_texts
@@ -127,13 +128,15 @@ def add_page_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--distinct", metavar="FIELD", help="the best item of each value of this field only")
     marks = "with --json: title, text and other fields with spans of the query's words, and a snippet"
     parser.add_argument("--highlight", metavar="FIELDS", nargs="?", const="", help=marks)
+    whole = "show the whole section or document of each passage, whose texts are kept"
+    parser.add_argument("--parent", choices=PARENTS, help=whole)
     least = "leave out hits that are less likely to be clicked, of a retriever with confidence"
     parser.add_argument("--min-confidence", type=float, metavar="P", help=least)
 
 
 def page_options(given: argparse.Namespace) -> dict[str, Any]:
     """Return the options of a page that were given."""
-    names = ("facets", "sort", "distinct", "min_confidence")
+    names = ("facets", "sort", "distinct", "parent", "min_confidence")
     chosen = {name: getattr(given, name) for name in names}
     if given.highlight is not None:
         chosen["highlight"] = given.highlight.split(",") if given.highlight else True
@@ -155,6 +158,16 @@ def print_counts(page: Page) -> None:
         values = [f"{_range(each)} ({each.count:,})" for each in counts.values]
         values += [f"none ({counts.missing:,})"] if counts.missing else []
         print(escape_control(f"{name}: {', '.join(values)}"))
+
+
+def print_parents(page: Page) -> None:
+    """Print the section or the document of each hit, where these were asked for; that of several hits once."""
+    ids = dict[str, list[str]]()
+    for hit in page:
+        if hit.parent is not None:
+            ids.setdefault(hit.parent, []).append(hit.id)
+    for text, hits in ids.items():
+        print(escape_control("\n".join(["", *hits, text])))
 
 
 def run(arguments: argparse.Namespace) -> None:
@@ -274,6 +287,7 @@ class Answers:
             show_blocks(found, k=given.k, texts=self._texts(found), offset=given.offset, others=others)
         self._print_hints(found)
         print_counts(page)
+        print_parents(page)
         if given.explain:
             self._print_reasons(found, asked)
 

@@ -62,6 +62,8 @@ class Hit:
         The probability that it is clicked, of a retriever `with_confidence`.
     more : int, optional
         How many other items of its group were found, where a page has one hit per group.
+    parent : str, optional
+        The text of the section or the document that it is a passage of, where a page was asked for it.
 
     Examples
     --------
@@ -79,6 +81,7 @@ class Hit:
     snippet: Snippet | None = field(default=None, compare=False, repr=False)
     confidence: float | None = field(default=None, compare=False, repr=False)
     more: int | None = field(default=None, compare=False, repr=False)
+    parent: str | None = field(default=None, compare=False, repr=False)
     _catalog: Strings | None = field(default=None, compare=False, repr=False)
     _number: int = field(default=0, compare=False, repr=False)
 
@@ -121,7 +124,7 @@ class Hit:
         if self.snippet is not None:
             text, start, spans = self.snippet
             shown["snippet"] = {"text": text, "start": start, "spans": [list(span) for span in spans]}
-        known = {"confidence": self.confidence, "more": self.more}
+        known = {"confidence": self.confidence, "more": self.more, "parent": self.parent}
         return shown | {name: value for name, value in known.items() if value is not None}
 
     def __iter__(self) -> Iterator[Any]:
@@ -134,7 +137,7 @@ class Hit:
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the hit with its own text and metadata alone."""
         catalog = None if self._catalog is None else Excerpt.taken(self._catalog, np.array([self._number], np.int32))
-        marks = self.highlights, self.snippet, self.confidence, self.more
+        marks = self.highlights, self.snippet, self.confidence, self.more, self.parent
         return Hit, (self.id, self.score, self.rank, *marks, catalog, 0)
 
 
@@ -207,4 +210,4 @@ def hits_of(found: Candidates, row: int) -> Iterator[Hit]:
         start = int(found.offsets[row])
         sure = dict(enumerate(found.confidences[start : start + len(ids)].tolist()))
     for at, (id, score, number) in enumerate(zip(ids, values, numbers, strict=True)):
-        yield Hit(id, score, at + 1, None, None, sure.get(at), None, catalog, number)
+        yield Hit(id, score, at + 1, None, None, sure.get(at), None, None, catalog, number)

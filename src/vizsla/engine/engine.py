@@ -117,11 +117,11 @@ class LiveRetriever(Retriever):
         using : str
             Of an engine, the member that answers; the default one unless given.
         **options
-            As in `Retriever.page`: offset, where, facets, sort, distinct, highlight, snippet_chars, depth, threads,
-            syntax, min_confidence, count_to.
+            As in `Retriever.page`: offset, where, facets, sort, distinct, highlight, snippet_chars, parent, depth,
+            threads, syntax, min_confidence, count_to.
         """
         where = options.pop("where", None)
-        counts = any(options.get(name) is not None for name in ("facets", "sort", "distinct", "syntax"))
+        counts = any(options.get(name) is not None for name in ("facets", "sort", "distinct", "syntax", "parent"))
         generation = self._engine.generation(metadata=counts or isinstance(where, Condition))
         filter = generation.filter(where) if isinstance(where, Condition) else where
         return generation.retriever(using or self._name).page(query, k, where=filter, **options)

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from vizsla.core.catalog import Item
 from vizsla.core.validation import WarningLog, as_path, validate_args
+from vizsla.data.parents import TRAIL
 from vizsla.errors import DataError, InputError
 from vizsla.io.bad_lines import STRICT_READING, BadLines, Reading
 from vizsla.io.document_readers import CODE_TYPES, READERS
@@ -350,7 +351,7 @@ class FolderSource:
             id = base if passage.place == 1 else f"{base}:{passage.place}"
             meta = {"path": own, "heading": passage.section.heading, "start_line": passage.start_line}
             meta |= {"end_line": passage.end_line, "start": passage.start, "end": passage.end}
-            yield Item(id, passage.text, " › ".join(passage.section.trail), meta)
+            yield Item(id, passage.text, TRAIL.join(passage.section.trail), meta)
 
     def _walk(self) -> Iterator[Item]:
         self._refusals.begin()

@@ -34,6 +34,7 @@ class SearchHit(Answer):
     snippet: SpanList | None = None
     confidence: float | None = Field(None, description="The probability of a click.")
     more: int | None = Field(None, description="Further items of this hit's group.")
+    parent: str | None = Field(None, description="The text of the section or document that it is a passage of.")
     why: dict[str, Any] | None = Field(None, description="A tree of `score`, `reason` and `parts`.")
 
 

@@ -19,6 +19,7 @@ from vizsla.core.validation import as_path
 from vizsla.data.conditions import Condition
 from vizsla.data.conditions import where as condition_from
 from vizsla.data.filter import Where
+from vizsla.data.parents import parent_texts
 from vizsla.engine.catalog import NAME as CATALOG_NAME
 from vizsla.engine.definitions import LIVE
 from vizsla.engine.engine import Engine
@@ -218,6 +219,11 @@ class Backend:
         known = details.of(number)
         return Item(id, details.text(number) or "", str(known.pop("title", "") or ""), known)
 
+    def parent(self, id: str, of: str) -> str:
+        """Return the text of the section or the document that a passage belongs to."""
+        items = self.pinned("").retriever.items
+        return parent_texts(items, [items.number(id)], of)[0]
+
     def patch(self, id: str, changes: Mapping[str, Any]) -> bool:
         """Change fields of an item in one transaction; return whether there is such an item."""
         engine = self.engine()
@@ -312,6 +318,7 @@ class Backend:
             sort=asked.sort or None,
             distinct=asked.group,
             highlight=asked.highlights,
+            parent=asked.parent,
             syntax=syntax,
             min_confidence=asked.min_confidence,
             count_to=asked.count_to,

@@ -35,6 +35,7 @@ class RemoteHit:
     snippet: Mapping[str, Any] | None = None
     confidence: float | None = None
     more: int | None = None
+    parent: str | None = None
     why: Mapping[str, Any] | None = None
 
 
@@ -243,6 +244,7 @@ class Client:
         sort: Sequence[str] | None = None,
         group: str | None = None,
         highlights: bool = False,
+        parent: str | None = None,
         explain: bool = False,
         syntax: str = "web",
         typos: bool = True,
@@ -382,6 +384,7 @@ class AsyncClient:
         sort: Sequence[str] | None = None,
         group: str | None = None,
         highlights: bool = False,
+        parent: str | None = None,
         explain: bool = False,
         syntax: str = "web",
         typos: bool = True,

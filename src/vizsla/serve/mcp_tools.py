@@ -18,7 +18,8 @@ T = TypeVar("T")
 MAX_RESULTS = 50
 INSTRUCTIONS = (
     "Search a catalog of texts. Call `search` with a few words, then `fetch` with an id of the results to read the "
-    "whole text. `explain` says why an item matches a query; `compare` shows how the members of the index differ."
+    "whole text; of a passage, `parent` gives its section or document. `explain` says why an item matches a query; "
+    "`compare` shows how the members of the index differ."
 )
 
 
@@ -92,13 +93,14 @@ def mcp_server(target: Any, *, name: str = "vizsla") -> Any:
 
         return answered(call)
 
-    def fetch(id: str) -> FetchedDocument:
-        """Return the whole text of an item by its id, with its metadata."""
+    def fetch(id: str, parent: str = "") -> FetchedDocument:
+        """Return an item by its id, with its metadata; of a passage, the whole "section" or "document" as `parent`."""
         item = answered(lambda: backend.get(id))
         if item is None:
             raise errors.ToolError(f"No item has the id {id!r:.100}. Use an id of a search result.")
         url = str(item.metadata.get("url", ""))
-        return FetchedDocument(id=item.id, title=_title(item), text=item.text, url=url, metadata=dict(item.metadata))
+        text = answered(lambda: backend.parent(id, parent)) if parent else item.text
+        return FetchedDocument(id=item.id, title=_title(item), text=text, url=url, metadata=dict(item.metadata))
 
     def explain(query: str, id: str, using: str = "") -> ScoreExplanation:
         """Say why an item has its score for a query."""

@@ -51,6 +51,9 @@ class SearchRequest(Strict):
     sort: list[Name] = Field([], description="Fields to sort by, such as `price:desc`.", max_length=10)
     group: Name | None = Field(None, description="Return the best item per value of this field.")
     highlights: bool = False
+    parent: Literal["section", "document"] | None = Field(
+        None, description="Return the text of the whole section or document of each hit, a passage."
+    )
     explain: bool = False
     stages: bool = Field(False, description="Return how long each step took: encode, search, score, facets.")
     syntax: Literal["web", "plain"] = Field(

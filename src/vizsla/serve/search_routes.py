@@ -167,6 +167,6 @@ def is_plain(asked: SearchRequest) -> bool:
     (True, False)
     """
     more = asked.facets or asked.sort or asked.explain or asked.stages or asked.highlights
-    given = asked.where, asked.group, asked.min_confidence, asked.fields
+    given = asked.where, asked.group, asked.parent, asked.min_confidence, asked.fields
     few = len(asked.query or "") <= MAX_CHARS and asked.k + asked.offset <= MAX_HITS
-    return few and not more and given == (None, None, None, None) and is_words(asked.query or "")
+    return few and not more and given == (None,) * 5 and is_words(asked.query or "")

@@ -96,7 +96,7 @@ class ShardedBackend(Backend):
             "sort": asked.sort,
             "group": asked.group,
         }
-        wanted |= {"highlights": asked.highlights, "min_confidence": asked.min_confidence}
+        wanted |= {"highlights": asked.highlights, "parent": asked.parent, "min_confidence": asked.min_confidence}
         if given := [name for name, value in wanted.items() if value]:
             raise _refused(f"`{given[0]}`")
         if asked.syntax == WEB and not all(parse_web(text).is_plain for text in texts):
