@@ -131,3 +131,11 @@ def test_signs_of_any_query_are_words_where_texts_are_not_kept(shop, capsys, ask
     assert "read as words" in shown.err
     found = {line["query"]: {hit["id"] for hit in line["hits"]} for line in map(json.loads, shown.out.splitlines()[1:])}
     assert found == {"tv": {"a", "c"}, "+small": {"b"}}
+
+
+@pytest.mark.parametrize("verb", [("search", "shop.idx"), ("search", "live"), ("engine", "search", "live")])
+def test_ids_may_be_among_the_fields_that_are_shown(shop, capsys, verb):
+    assert main([*verb, "television", "--show", "id,brand"]) == 0
+    assert "Best" in capsys.readouterr().out
+    (hit,) = hits(capsys, *verb, "television", "--show", "id,brand", "--facets", "brand")
+    assert hit["metadata"] == {"brand": "Best"}

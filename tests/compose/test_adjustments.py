@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import vizsla
-from vizsla import Dataset, Recipe, adjust, bm25, signal, tfidf
+from vizsla import Dataset, Recipe, adjust, bm25, signal, tfidf, typo_tolerant
 from vizsla.compose.adjustments import Adjustments, Synonyms
 from vizsla.engine.engine import Engine
 from vizsla.errors import DataError, InputError
@@ -43,6 +43,22 @@ def test_synonyms_in_the_format_of_solr():
         Synonyms.of(["a =>"])
     with pytest.raises(InputError, match="weight of a synonym"):
         Synonyms.of(["a, b^x"])
+
+
+@pytest.mark.parametrize("query", ["c++, 2^8", "(C++, 2^8)?"])
+def test_a_backslash_takes_the_sign_behind_it_as_it_is(query):
+    search = adjust(bm25({"a": "powers of two", "b": "nothing"}), {"synonyms": [r"c++\, 2\^8 => powers"]})
+    assert search(query).ids == [["a"]]
+    plain = Synonyms.of([r"a\=>b \# c => d, back\\slash"])
+    assert plain.replaced == {"a=>b # c": [("d", 1.0), ("back\\slash", 1.0)]}
+
+
+def test_words_that_have_synonyms_are_not_said_to_be_misspelled():
+    base = typo_tolerant(bm25({"a": "a loud speaker", "b": "a running shoe", "c": "some headphones"}))
+    search = adjust(base, {"synonyms": ["sneaker => shoe", "earphones, headphones"]})
+    assert base("sneaker").hints == ("Did you mean 'speaker'?",) and search("sneaker").hints == ()
+    assert search("sneaker").ids == [["b"]] and search("earphones").hints == ()
+    assert search("sneaker louud").hints == ("Did you mean 'sneaker loud'?",)
 
 
 def test_a_weighted_synonym_adds_its_share():

@@ -47,6 +47,25 @@ def test_misspelled_joined_and_split_words_are_found(search, query, item, meant)
         assert found.hints == (() if meant is None else (f"Did you mean {meant!r}?",))
 
 
+@pytest.mark.parametrize(
+    ("query", "meant"),
+    [
+        ("firefx -pgaes", "firefox -pgaes"),
+        ("+firefx  browser", "+firefox  browser"),
+        ('"firefx browser"', '"firefox browser"'),
+        ("kind:zooo firefx -kind:offcie", "kind:zooo firefox -kind:offcie"),
+        ("firefx librar*", "firefox librar*"),
+        ("librar* firefox", None),
+    ],
+)
+def test_what_was_meant_keeps_the_signs_of_the_query(query, meant):
+    items = [{"id": id, "text": text, "kind": id} for id, text in ITEMS.items()]
+    search = typo_tolerant(bm25(Dataset.of(items, keep_texts=True)))
+    hints = () if meant is None else (f"Did you mean {meant!r}?",)
+    assert search(query, syntax="web").hints == search.page(query, syntax="web").candidates.hints == hints
+    assert search.page(query, syntax="web", facets=["kind"]).candidates.hints == hints
+
+
 def test_plain_bm25_finds_nothing_for_the_same(search):
     assert bm25(ITEMS)(["firefx", "libreofice", "librareis"]).ids == [[], [], []]
 

@@ -50,10 +50,10 @@ def prefix(text, field=None):
         ("+fig brand:acme", "fig acme", (word("fig"), word("acme", "brand")), (), False),
         ("title:fig -brand:acme", "fig", (word("fig", "title"),), (word("acme", "brand"),), True),
         ('title:"fig tree" "an oil"', "fig tree an oil", (phrase("fig tree", "title"), phrase("an oil")), (), False),
-        ("fi*", "fi", (prefix("fi"),), (), False),
-        ("fi** x", "fi x", (prefix("fi"),), (), False),
+        ("fi*", "", (prefix("fi"),), (), False),
+        ("fi** x", "x", (prefix("fi"),), (), False),
         ("-fi*", "", (), (prefix("fi"),), True),
-        ("brand:ac*", "ac", (prefix("ac", "brand"),), (), True),
+        ("brand:ac*", "", (prefix("ac", "brand"),), (), True),
         ("f* +f* brand:f*", "f f f", (word("f"), word("f", "brand")), (), False),  # too short for a prefix
         # What is no operator is a word.
         ("other:fig", "other:fig", (), (), False),

@@ -45,7 +45,7 @@ def shop(**options):
         ('-"olive oil" x', "x", [], ["olive oil"]),
         ("“olive oil” x", "olive oil x", ["olive oil"], []),
         ("title:fig x", "fig x", ["fig"], []),
-        ("fire*", "fire", ["fire"], []),
+        ("fire* x", "x", ["fire"], []),
         ("C++ e-mail a+b", "C++ e-mail a+b", [], []),
         ("http://a.b/c 12:30 other:word", "http://a.b/c 12:30 other:word", [], []),
         ('"never closed', "never closed", [], []),

@@ -273,10 +273,9 @@ class PageRequest:
                 for hit, text in zip(hits, parent_texts(self._items, shown.items.tolist(), parent), strict=True):
                     hit.parent = text
         shown = shown.with_ms((perf_counter() - self._start) * 1e3)
-        if self._filter is not None and not self._filter.count:
-            shown = shown.with_hints(self._filter.hints)
-        elif not shown.hints:
-            shown = shown.with_hints(self._retriever._hints(self._queries))
+        nothing = self._filter is not None and not self._filter.count
+        said = self._filter.hints if self._filter is not None and nothing else shown.hints
+        shown = shown.with_hints(said or self._retriever._hints(self._queries))
         return Page(self._shown, hits, total, exact, self._offset, counted, groups, shown)
 
     @cached_property

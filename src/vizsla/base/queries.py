@@ -30,6 +30,8 @@ class Queries:
 
     Attributes
     ----------
+    typed : list of str
+        The queries as they were typed: with the signs of the web syntax, which `texts` are without.
     spent : dict
         The cost of each query in this call, by the limit that it counts towards.
 
@@ -45,10 +47,11 @@ class Queries:
     ([3.0, 4.0], [3.0, 4.0], 1)
     """
 
-    __slots__ = ("_memory", "_rows", "_whole", "spent", "texts")
+    __slots__ = ("_memory", "_rows", "_whole", "spent", "texts", "typed")
 
-    def __init__(self, texts: list[str]):
+    def __init__(self, texts: list[str], typed: list[str] | None = None):
         self.texts = texts
+        self.typed = texts if typed is None else typed
         self._rows: dict[str, Rows] = {}
         self._whole: tuple[Queries, int] | None = None
         self._memory: dict[Any, Any] = {}
@@ -136,7 +139,8 @@ class Queries:
         >>> Queries(["fig", "pear", "plum"]).take(np.array([2, 0])).texts
         ['plum', 'fig']
         """
-        part = Queries([self.texts[number] for number in numbers.tolist()])
+        rows = numbers.tolist()
+        part = Queries([self.texts[row] for row in rows], [self.typed[row] for row in rows])
         for fingerprint, rows in self._rows.items():
             part._rows[fingerprint] = _rows_at(rows, numbers)
         return part
@@ -157,7 +161,8 @@ class Queries:
         known: Queries | None = self.memo(key)
         if known is None:
             same = words == [self.texts[row] for row in rows]
-            known = self.memoize(key, self.take(np.array(rows, np.int64)) if same else Queries(words))
+            typed = [self.typed[row] for row in rows]
+            known = self.memoize(key, self.take(np.array(rows, np.int64)) if same else Queries(words, typed))
         return known._for_another_call()
 
     def joined(self, others: Queries) -> Queries:
@@ -185,7 +190,7 @@ class Queries:
         return value
 
     def _for_another_call(self) -> Queries:
-        other = Queries(self.texts)
+        other = Queries(self.texts, self.typed)
         other._rows, other._memory, other._whole = self._rows, self._memory, self._whole
         return other
 

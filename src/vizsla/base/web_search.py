@@ -35,10 +35,11 @@ def prepared(items: Strings, query: WebQuery, where: Where | None) -> tuple[str,
     if query.is_plain:
         return query.words, where
     words = CatalogWords.of(items)
-    mask = words.mask(query)
+    mask, condition = words.mask(query), None
     if where is not None:
-        mask &= Filter.of(where, items).mask
-    return words.words(query), Filter(mask, items)
+        other = Filter.of(where, items)
+        mask, condition = mask & other.mask, other.condition
+    return words.words(query), Filter(mask, items, condition=condition)
 
 
 def search_web(
@@ -65,7 +66,9 @@ def search_web(
         if row not in answers:
             words, filter = prepared(items, query, where)
             alone = asked.reworded([row], [words])
-            answers[row] = answering(retriever, query, alone, threads)(alone, k, where=filter, threads=threads)
+            found = answering(retriever, query, alone, threads)(alone, k, where=filter, threads=threads)
+            nothing = len(read) == 1 and not found.hints and not len(found.items)
+            answers[row] = found.with_hints(retriever._hints(alone)) if nothing else found
     return stacked([answers[row] for row in range(len(read))])
 
 

@@ -29,7 +29,15 @@ from vizsla.cli.options import (
     unique_names,
     with_unit,
 )
-from vizsla.cli.search import add_page_options, add_syntax, hit_row, page_options, print_counts, print_parents
+from vizsla.cli.search import (
+    add_page_options,
+    add_syntax,
+    hit_row,
+    page_options,
+    print_counts,
+    print_parents,
+    shown_fields,
+)
 from vizsla.cli.signatures import SignatureOptions
 from vizsla.compose.adjustments import adjust
 from vizsla.core.candidates import Candidates
@@ -260,18 +268,18 @@ def _search(arguments: argparse.Namespace) -> None:
         else:
             found = engine.search(query, arguments.k, offset=arguments.offset, **named)
         reasons: list[Explanation] = []
+        fields = shown_fields(arguments.show)
         if arguments.explain:
             member = engine.member(arguments.using) if arguments.using else engine
             how = {"where": asked, "syntax": arguments.syntax}
             reasons = [member.explain(query, id, **how) for id in found.ids[0]]
         if arguments.json:
-            _print_json(found, page, reasons, arguments.offset)
+            _print_json(found, page, reasons, arguments.offset, fields)
             return
         shown: dict[str, Any] = {"k": arguments.k, "offset": arguments.offset}
         found = found.with_query_ids([arguments.similar if alike else arguments.query])
         others = [] if page is None else [hit.more for hit in page]
-        if arguments.show:
-            fields = [name.strip() for name in arguments.show.split(",")]
+        if fields is not None:
             show_answers(found, **shown, others=others, fields=fields)
         else:
             show_blocks(found, **shown, others=others)
@@ -284,14 +292,16 @@ def _search(arguments: argparse.Namespace) -> None:
             _say(f"\n{id}\n{reason}")
 
 
-def _print_json(found: Candidates, page: Page | None, reasons: list[Explanation], offset: int) -> None:
+def _print_json(
+    found: Candidates, page: Page | None, reasons: list[Explanation], offset: int, fields: list[str] | None
+) -> None:
     if page is not None:
-        shown = page.to_dict()
+        shown = page.to_dict(fields)
         for hit, reason in zip(shown.get("hits", ()), reasons, strict=False):
             hit["why"] = reason.to_dict()
         print(printable_json(json.dumps(shown, ensure_ascii=False)))
         return
-    for at, (hit, known) in enumerate(zip(found[0], found.metadata(0), strict=True)):
+    for at, (hit, known) in enumerate(zip(found[0], found.metadata(0, fields), strict=True)):
         row = {"rank": offset + at + 1, **hit_row(hit), "metadata": known}
         why = {"why": reasons[at].to_dict()} if reasons else {}
         print(printable_json(json.dumps(row | why, ensure_ascii=False)))

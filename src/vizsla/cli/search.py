@@ -143,6 +143,12 @@ def page_options(given: argparse.Namespace) -> dict[str, Any]:
     return {name: value for name, value in chosen.items() if value is not None}
 
 
+def shown_fields(given: str | None) -> list[str] | None:
+    """Return the fields of `--show`; ids, scores and ranks are shown anyway."""
+    names = None if not given else [name.strip() for name in given.split(",")]
+    return names and [name for name in names if name not in ("id", "score", "rank")]
+
+
 def hit_row(hit: Any) -> dict[str, Any]:
     """Return a hit as JSON has it, without what is known of the item."""
     sure = {} if hit.confidence is None else {"confidence": hit.confidence}
@@ -198,7 +204,7 @@ class Answers:
     def __init__(self, retriever: Retriever, arguments: argparse.Namespace):
         self._retriever, self._arguments = retriever, arguments
         self._where: Filter | None = prepared_where(arguments.where, retriever)
-        self._fields = [name.strip() for name in arguments.show.split(",")] if arguments.show else None
+        self._fields = shown_fields(arguments.show)
         self._data = open_items(arguments.data, arguments) if arguments.data else None
 
     def print(self, queries: list[str]) -> None:

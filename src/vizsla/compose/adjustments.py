@@ -36,6 +36,11 @@ MAX_ENTRIES = 10_000
 MAX_WORDS = 8
 """The longest phrase that a synonym stands for, in words."""
 _SPACES = re.compile(r"\s+")
+_ESCAPED = re.compile(r"\\([,=>^#\\])")
+_PROTECTED = re.compile("[\ue000-\ue07f]")
+"""Signs that a backslash stands before, while a line is divided."""
+_EDGES = ".,;:!?()[]\"'"
+"""Punctuation around a phrase of a query."""
 _COMMENT = re.compile(r"(?:^|\s)#.*", re.DOTALL)
 """Inside a word, as in C#, the sign is part of the word."""
 
@@ -56,17 +61,19 @@ class Synonyms(NamedTuple):
 
     @classmethod
     def of(cls, lines: Iterable[str], *, name: str = "synonyms") -> Synonyms:
-        """Read lines in the format of Solr and Elasticsearch.
+        r"""Read lines in the format of Solr and Elasticsearch.
 
         Examples
         --------
         >>> found = Synonyms.of(["# a comment", "tv, television", "i-pod, i pod => ipod", "shoe, trainer^0.5"])
         >>> found.added["tv"], found.added["shoe"], found.replaced["i pod"]
         ([('television', 1.0)], [('trainer', 0.5)], [('ipod', 1.0)])
+        >>> Synonyms.of([r"a\,b => c\=>d"]).replaced
+        {'a,b': [('c=>d', 1.0)]}
         """
         found = cls({}, {})
         for number, line in enumerate(lines, 1):
-            text = _COMMENT.sub("", line).strip()
+            text = _COMMENT.sub("", _ESCAPED.sub(lambda sign: chr(0xE000 + ord(sign[1])), line)).strip()
             if not text:
                 continue
             left, arrow, right = text.partition("=>")
@@ -84,42 +91,47 @@ class Synonyms(NamedTuple):
 
     def applied(self, text: str) -> tuple[str, list[tuple[str, float]]]:
         """Return a query with what replaces its phrases, and what is searched for beside it; longest phrases first."""
-        words = text.split()
-        plain = [word.lower() for word in words]
         kept: list[str] = []
         extra: dict[str, float] = {}
-        at = 0
-        while at < len(words):
-            size, phrase = self._longest(plain, at)
-            if not size:
-                kept.append(words[at])
-                at += 1
-                continue
+        for words, phrase in self._runs(text.split()):
             meant = self.replaced.get(phrase)
             more = list(self.added.get(phrase, ()))
             if meant is None:
-                kept += words[at : at + size]
+                kept += words
             else:
                 kept += [each for each, weight in meant if weight == 1.0]
                 more += [(each, weight) for each, weight in meant if weight != 1.0]
             for each, weight in more:
                 extra[each] = max(extra.get(each, 0.0), weight)
-            at += size
-        return (" ".join(kept) if extra or kept != words else text), list(extra.items())
+        return (" ".join(kept) if extra or kept != text.split() else text), list(extra.items())
 
-    def _longest(self, words: list[str], at: int) -> tuple[int, str]:
-        for size in range(min(MAX_WORDS, len(words) - at), 0, -1):
-            phrase = " ".join(words[at : at + size])
-            if phrase in self.replaced or phrase in self.added:
-                return size, phrase
-        return 0, ""
+    def others(self, text: str) -> str:
+        """Return the words of a query that stand in no synonym.
+
+        Examples
+        --------
+        >>> Synonyms.of(["tv set, television"]).others("a TV set?")
+        'a'
+        """
+        return " ".join(words[0] for words, phrase in self._runs(text.split()) if not phrase)
+
+    def _runs(self, words: list[str]) -> Iterator[tuple[list[str], str]]:
+        """Yield the words of a query: those of a phrase with it, the longest first, and others one by one."""
+        at = 0
+        while at < len(words):
+            texts = ((n, " ".join(words[at : at + n]).lower()) for n in range(min(MAX_WORDS, len(words) - at), 0, -1))
+            forms = ((n, form) for n, text in texts for form in (text, text.strip(_EDGES)))
+            known = (each for each in forms if each[1] in self.replaced or each[1] in self.added)
+            size, phrase = next(known, (1, ""))
+            yield words[at : at + size], phrase
+            at += size
 
 
 def _phrases(text: str) -> list[tuple[str, float]]:
     found = []
     for part in text.split(","):
         phrase, _, weight = part.strip().partition("^")
-        name = _SPACES.sub(" ", phrase.strip().lower())
+        name = _PROTECTED.sub(lambda sign: chr(ord(sign[0]) - 0xE000), _SPACES.sub(" ", phrase.strip().lower()))
         try:
             number = float(weight) if weight else 1.0
         except ValueError:
@@ -361,6 +373,12 @@ class Adjusted(Composition):
             known = [(each, weight, query.reworded([0], [each])) for each, weight in [(main, 1.0), *extra]]
             query.spent[self, "asked"] = known
         return known
+
+    def _hints(self, queries: Queries) -> tuple[str, ...]:
+        """Return what the base has to say of the words that are no synonyms."""
+        text = queries.texts[0]
+        rest = self.adjustments.synonyms.others(text) if self.adjustments.lines else text
+        return super()._hints(queries if len(rest.split()) == len(text.split()) else queries.reworded([0], [rest]))
 
     def _rules(self, text: str) -> list[Rule]:
         return self.adjustments.rules_for(text)

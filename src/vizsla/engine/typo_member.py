@@ -207,7 +207,8 @@ class TypoTolerantView(Bm25View):
 
     def hints(self, queries: Queries) -> tuple[str, ...]:
         """Return which query was probably meant."""
-        meant = suggestion(queries.texts[0], self._corrections(queries.texts[0]))
+        text, typed = queries.texts[0], queries.typed[0]
+        meant = suggestion(typed, self._corrections(text), signs=typed != text)
         return () if meant is None else (f"Did you mean {meant!r}?",)
 
     def highlighter(self, query: str) -> Highlighter:

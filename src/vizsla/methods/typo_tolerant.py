@@ -239,7 +239,8 @@ class TypoTolerant(IndexRetriever):
 
     def _suggestion(self, queries: Queries) -> str | None:
         found = self.encoder.corrections(queries)
-        return suggestion(queries.texts[0], found) if found else None
+        typed = queries.typed[0]
+        return suggestion(typed, found, signs=typed != queries.texts[0]) if found else None
 
     def _explain(self, queries: Queries, item: int, filter: Filter | None) -> Explanation:
         plain: Explanation = self.base._explain(queries, item, filter)

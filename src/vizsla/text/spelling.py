@@ -32,6 +32,8 @@ MIN_LIKELIHOOD_SHARE = 0.05
 """Words that are less likely than this are left out."""
 
 _WORDS = re.compile(r"\w+")
+_WORDS_AND_SIGNS = re.compile(r"""(?<!\S)(?:-|[+-]?[^\s":+-][^\s":]*:)(?:"[^"]*"|[^\s"]+)|\w+\*|\w+""")
+"""Words, and what may be neither corrected nor searched for words: excluded words, words of fields, prefixes."""
 
 
 class Neighbor(NamedTuple):
@@ -183,26 +185,38 @@ def may_be_typo(word: str, holders: int, everything: int | None = None) -> bool:
     return sized and word.isalpha() and holders <= MAX_RARE_ITEMS and enough
 
 
-def suggestion(text: str, found: Iterable[Correction]) -> str | None:
+def suggestion(text: str, found: Iterable[Correction], *, signs: bool = False) -> str | None:
     """Return the query that was probably meant; None where nothing would change.
+
+    Parameters
+    ----------
+    text : str
+        The query as it was typed.
+    found : iterable of Correction
+        Those of its words.
+    signs : bool
+        Whether it has signs of the web syntax: excluded words, words of fields and prefixes stay as they are.
 
     Examples
     --------
-    >>> suggestion("Firefx browser", [Correction("firefx", "firefox", 0.8, 1, True)])
+    >>> firefox = [Correction("firefx", "firefox", 0.8, 1, True)]
+    >>> suggestion("Firefx browser", firefox)
     'firefox browser'
+    >>> suggestion("+firefx -firefx made:firefx firefx*", firefox, signs=True)
+    '+firefox -firefx made:firefx firefx*'
     """
     meant: dict[str, str] = {}
     for one in found:
         if one.meant:
             meant[one.typed] = f"{meant[one.typed]} {one.word}" if one.typed in meant else one.word
-    if not meant:
-        return None
+    corrected = text
     for typed, word in meant.items():
         if " " in typed:
             first, second = typed.split(" ")
-            text = re.sub(rf"(?i)\b{re.escape(first)}\W+{re.escape(second)}\b", word, text)
-    corrected = _WORDS.sub(lambda match: meant.get(match[0].lower(), match[0]), text)
-    return corrected
+            corrected = re.sub(rf"(?i)\b{re.escape(first)}\W+{re.escape(second)}\b", word, corrected)
+    words = _WORDS_AND_SIGNS if signs else _WORDS
+    corrected = words.sub(lambda match: meant.get(match[0].lower(), match[0]), corrected)
+    return corrected if corrected != text else None
 
 
 def _of_word(word: str, count: int, lexicon: Lexicon, stop_words: Container[str]) -> list[Correction]:

@@ -52,7 +52,7 @@ class WebQuery(NamedTuple):
     Attributes
     ----------
     words : str
-        The words to search for: all but the excluded ones.
+        The words to search for: all but the excluded ones, and prefixes.
     required, excluded : tuple of Clause
         Words that every item of the answer must hold, and words that none may hold.
     only_filters : bool
@@ -94,7 +94,7 @@ def parse_web(text: str, is_field: Callable[[str], bool] = lambda name: False) -
     Examples
     --------
     >>> parse_web('fig "olive oil" +salt -pepper brand:acme ital*', {"brand"}.__contains__).words
-    'fig olive oil salt acme ital'
+    'fig olive oil salt acme'
     >>> parse_web("+salt -pepper").required, parse_web("+salt -pepper").excluded
     ((Clause(kind='word', text='salt', field=None),), (Clause(kind='word', text='pepper', field=None),))
     >>> parse_web('C++ e-mail 12:30 http://a.b/c "open').is_plain
@@ -116,7 +116,8 @@ def parse_web(text: str, is_field: Callable[[str], bool] = lambda name: False) -
         elif excludes:
             excluded.append(clause)
         else:
-            words.append(clause.text)
+            if clause.kind != PREFIX:  # words that begin so are searched for in its place
+                words.append(clause.text)
             looks = looks or clause.field is None
             if found["sign"] or clause.field is not None or clause.kind != WORD:
                 required.append(clause)

@@ -315,7 +315,7 @@ class CatalogWords:
         """Return what is searched for: the words, and those that complete prefixes."""
         prefixes = [clause for clause in query.required if clause.kind == PREFIX]
         more = [word for each in prefixes for word in self.lists(each.field).completed(each.text, MAX_COMPLETIONS)]
-        return " ".join([query.words, *more])
+        return " ".join([*filter(None, [query.words]), *more])
 
 
 def _says_something(clause: Clause) -> bool:
