@@ -45,6 +45,18 @@ def test_search_and_fetch_have_the_shapes_that_assistants_require(engine):
     assert {"id", "title", "text", "url", "metadata"} == fetched.keys()
 
 
+def test_a_passage_is_fetched_with_its_section(tmp_path):
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes/figs.md").write_text("# Figs\n\nFigs are sweet. Prune them in winter.\n")
+    with vizsla.Engine.create(tmp_path / "live", members={"words": vizsla.Recipe.of("bm25")}) as live:
+        live.sync(tmp_path / "notes", passage_size=3, passage_min=0)
+        (hit, *_) = called(live, "search", query="winter").structured_content["results"]
+        found = called(live, "fetch", id=hit["id"], parent="section").structured_content["text"]
+        assert found == "Figs are sweet. Prune them in winter."
+        assert called(live, "fetch", id=hit["id"], parent="document").structured_content["text"] == f"Figs\n\n{found}"
+        assert called(live, "fetch", id=hit["id"], parent="chapter").is_error
+
+
 def test_filters_members_explanations_and_comparison(engine):
     ids = [hit["id"] for hit in called(engine, "search", query="tree", where="price>10").structured_content["results"]]
     assert ids == engine.search("tree", where=vizsla.where("price>10")).ids[0]
