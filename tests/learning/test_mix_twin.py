@@ -177,3 +177,11 @@ def test_the_last_search_of_a_text_with_times_is_taken_out_with_all_of_its_click
     assert whole.without_searches(0, 0) is whole
     once = TextLog.of(timed([("red", "0", 1), ("red", "1", 1), ("green", "0", 2)]))
     assert once.without_searches(3, 0) is once  # two clicks at one moment are one search
+
+
+def test_searches_of_neighboring_texts_at_the_first_and_the_last_moment_are_not_one():
+    early = [("early", "0", n) for n in range(360)]
+    late = [(text, "1", 1000 + n) for n in range(10) for text in ("a", "b", "c", "d")]
+    assert predicted_mix(timed([*early, *late]))[:3] == shares(0, 0, 40)
+    whole = TextLog.of(timed([("a", "0", 1), ("b", "0", 2), ("c", "0", 1), ("d", "0", 2)]))
+    assert whole.without_searches(4, 0) is whole  # each was asked once

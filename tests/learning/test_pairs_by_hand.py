@@ -12,7 +12,7 @@ from vizsla.core.strings import Strings
 from vizsla.errors import InputError
 from vizsla.learning.clicks import ClickLog
 from vizsla.learning.data import Positives
-from vizsla.learning.negatives import _top
+from vizsla.learning.negatives import SyntheticQueries, _top
 from vizsla.learning.pairs import ContrastiveBatch, HeldOutPool, PairTrainingData, training_data_of
 from vizsla.learning.selection import Choice, Choices
 
@@ -137,3 +137,20 @@ def test_choices_that_were_made_are_kept_by_name():
     ):
         with pytest.raises(InputError, match="must have trials and a best one"):
             Choice.of({"measure": "m", "cold": 0, "warm": 0} | wrong)
+
+
+def test_a_synthetic_query_lies_from_its_item_as_a_real_one_from_what_was_clicked():
+    vectors = np.array([[3.0, 0.0], [0.0, 2.0], [0.0, 0.0]], np.float32)  # an item may have no direction
+    relevant = Positives(np.array([[0, -1], [1, 0]], np.int32), np.array([[1.0, 0.0], [0.5, 0.5]], np.float32))
+    rows = np.array([[0.6, 0.8], [0.0, 1.0]], np.float32)
+    units = np.array([[1.0, 0.0], [0.0, 1.0], [0.0, 0.0]])
+    drawn, items = SyntheticQueries(vectors, rows, relevant).draw(300, np.random.default_rng(0))
+    assert set(items.tolist()) == {0, 1, 2} and np.isfinite(drawn).all()
+    possible = {item: [] for item in range(3)}
+    for query, clicked in ((0, 0), (1, 1), (1, 0)):
+        for item in range(3):
+            moved = units[item] + rows[query] - units[clicked]
+            possible[item].append(moved / (np.linalg.norm(moved) or 1))
+    for vector, item in zip(drawn, items.tolist(), strict=True):
+        assert min(np.abs(vector - each).max() for each in possible[item]) < 1e-5
+    assert len({tuple(np.round(vector, 4)) for vector in drawn[items == 2]}) == 3

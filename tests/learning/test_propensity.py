@@ -6,9 +6,11 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from vizsla.errors import InputError
-from vizsla.learning.propensity import PositionedClick, position_propensities, unbiased_weights
+from vizsla.learning.propensity import PositionedClick, _most_likely, position_propensities, unbiased_weights
 
 TRUE = 1 / np.arange(1, 9)
 """How likely each of eight positions is looked at."""
@@ -114,3 +116,20 @@ def test_a_position_of_which_nothing_is_known_has_the_propensity_of_the_one_abov
     clicks = [PositionedClick("q", "a", 1.0, None, 1)] * 40
     first, second, unknown, _ = position_propensities(clicks, shown)
     assert first == 1 and unknown == pytest.approx(second) and second < 0.1
+
+
+@settings(max_examples=30)
+@given(st.integers(2, 5), st.integers(3, 12), st.integers(0, 10**6))
+def test_propensities_are_those_under_which_the_clicks_are_most_likely(positions, count, seed):
+    """At the maximum the expected clicks of each position, given those of its pairs, are as many as there were."""
+    rng = np.random.default_rng(seed)
+    pairs, places = np.repeat(np.arange(count), positions), np.tile(np.arange(positions), count)
+    seen = rng.integers(5, 60, len(pairs)).astype(np.float64)
+    clicked = rng.integers(1, 9, len(pairs)).astype(np.float64)
+    found = _most_likely(pairs, places, seen, clicked, positions)
+    expected = np.zeros(positions)
+    for pair in range(count):
+        own = pairs == pair
+        shares = seen[own] * found[places[own]]
+        expected[places[own]] += clicked[own].sum() * shares / shares.sum()
+    assert expected == pytest.approx(np.bincount(places, clicked), rel=1e-3)
