@@ -10,7 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vizsla.errors import InputError
-from vizsla.learning.propensity import PositionedClick, _most_likely, position_propensities, unbiased_weights
+from vizsla.learning.propensity import (
+    PositionedClick,
+    _most_likely,
+    _never_rising,
+    position_propensities,
+    unbiased_weights,
+)
 
 TRUE = 1 / np.arange(1, 9)
 """How likely each of eight positions is looked at."""
@@ -133,3 +139,16 @@ def test_propensities_are_those_under_which_the_clicks_are_most_likely(positions
         shares = seen[own] * found[places[own]]
         expected[places[own]] += clicked[own].sum() * shares / shares.sum()
     assert expected == pytest.approx(np.bincount(places, clicked), rel=1e-3)
+
+
+@given(st.lists(st.tuples(st.integers(1, 9), st.integers(1, 4)), min_size=1, max_size=8))
+def test_propensities_that_never_rise_are_the_nearest_by_weight(points):
+    """The weighted antitonic fit at a place is the lowest mean of a run up to it, of the highest of one from it."""
+    values, weights = np.array(points, np.float64).T
+
+    def mean(start, end):
+        return (values[start : end + 1] * weights[start : end + 1]).sum() / weights[start : end + 1].sum()
+
+    count = len(points)
+    wanted = [min(max(mean(i, j) for j in range(at, count)) for i in range(at + 1)) for at in range(count)]
+    assert _never_rising(values, weights).tolist() == pytest.approx([value / wanted[0] for value in wanted])

@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 
 from vizsla import where
 from vizsla.core.catalog import Item
-from vizsla.data.facets import INTERVALS, Facet, FacetCounts, count_facet, without_field
+from vizsla.data.facets import INTERVALS, Facet, FacetCounts, count_facet, facets_of, without_field
 from vizsla.data.metadata import ItemMetadata
 from vizsla.data.metadata_builder import DetailsCollector
+from vizsla.errors import InputError
 
 
 def known(values: list) -> ItemMetadata:
@@ -127,3 +128,64 @@ def test_the_most_frequent_values_come_first_and_equal_ones_in_their_order(value
 def test_only_what_asks_for_the_field_alone_is_left_out(condition, left) -> None:
     rest = without_field(where(condition), "field", known(["a", "b"]))
     assert (None if rest is None else str(rest)) == left
+
+
+@pytest.mark.parametrize(
+    ("given", "how", "wanted"),
+    [
+        ("brand", None, Facet("brand")),
+        ("price:10", None, Facet("price", bins=10)),
+        ("day:month", None, Facet("day", interval="month")),
+        ("price:0|10|20", None, Facet("price", edges=("0", "10", "20"))),
+        ("dc:title", None, Facet("dc:title")),
+        ("dc:title:3", None, Facet("dc:title", bins=3)),
+        (":3", None, Facet(":3")),
+        ("price:|1", None, Facet("price:|1")),
+        ("a:b", 4, Facet("a:b", bins=4)),
+        ("day", "week", Facet("day", interval="week")),
+        ("price", [0, 5], Facet("price", edges=(0, 5))),
+        ("price", {"size": 3}, Facet("price", size=3)),
+        ("price", {"edges": [1, 2]}, Facet("price", edges=(1, 2))),
+        (Facet("x", 7), None, Facet("x", 7)),
+    ],
+)
+def test_a_facet_is_read_as_it_is_written(given, how, wanted):
+    assert Facet.of(given, how) == wanted
+
+
+def test_facets_come_as_texts_lists_and_mappings():
+    assert facets_of(None) == [] and facets_of("a, b:2") == [Facet("a"), Facet("b", bins=2)]
+    assert facets_of(["a", Facet("b")]) == facets_of({"a": None, "b": None}) == [Facet("a"), Facet("b")]
+    assert facets_of(Facet("a")) == [Facet("a")]
+    for wrong in (3, ["a", "a"], "a,", [3], {"a": {"color": 1}}, {"a": True}, {"a": 0}, {"a": 1.5}):
+        with pytest.raises(InputError):
+            facets_of(wrong)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"field": ""}, {"field": "a", "size": 0}, {"field": "a", "bins": 2, "interval": "day"}, {"field": "a", "bins": 0},
+     {"field": "a", "bins": 1001}, {"field": "a", "interval": "second"}, {"field": "a", "edges": (1,)}],
+)  # fmt: skip
+def test_a_facet_has_one_way_to_count(wrong):
+    with pytest.raises(InputError):
+        Facet(**wrong)
+
+
+def test_values_of_every_kind_are_counted_as_they_are():
+    assert [tuple(each) for each in counted([True, False, True, None], Facet("field")).values] == [
+        (True, 2, None),
+        (False, 1, None),
+    ]
+    found = counted([["a", "b"], ["b"], [], None], Facet("field"))
+    assert [(each.value, each.count) for each in found.values] == [("b", 2), ("a", 1)]
+    assert counted([1.5, 2, 2, "n/a"] + [2] * 40, Facet("field")).to_dict() == {
+        "values": [{"value": 2, "count": 42}, {"value": 1.5, "count": 1}], "missing": 1, "others": 0,
+    }  # fmt: skip
+    ranges = counted([1, 5], Facet("field", edges=(0, 3, 9))).to_dict()
+    assert ranges["values"] == [{"value": 0, "count": 1, "end": 3}, {"value": 3, "count": 1, "end": 9}]
+    for values, facet in (([1], Facet("field", interval="day")), (["a"], Facet("field", bins=2)),
+                          ([1], Facet("field", edges=(3, 1))), ([1], Facet("field", edges=("x", "y"))),
+                          (["2024-01-01"], Facet("field", bins=2))):  # fmt: skip
+        with pytest.raises(InputError):
+            counted(values, facet)
