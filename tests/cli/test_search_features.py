@@ -139,3 +139,11 @@ def test_ids_may_be_among_the_fields_that_are_shown(shop, capsys, verb):
     assert "Best" in capsys.readouterr().out
     (hit,) = hits(capsys, *verb, "television", "--show", "id,brand", "--facets", "brand")
     assert hit["metadata"] == {"brand": "Best"}
+
+
+def test_what_was_meant_is_in_the_json(shop, capsys):
+    assert main(["index", "bm25", "items.csv", "--keep-texts", "--typos", "-o", "typos.idx"]) == 0
+    capsys.readouterr()
+    for more in ([], ["--facets", "brand"]):
+        assert main(["search", "typos.idx", "televsion -holds", "--json", *more]) == 0
+        assert json.loads(capsys.readouterr().out)["hints"] == ["Did you mean 'television -holds'?"]

@@ -220,3 +220,26 @@ def test_rules_may_ban_and_pin_items_that_are_not_there_and_stand_in_their_order
     assert search("tv").ids[0][:3] == ["lamp", "television", "tv"] and "stand" not in search("tv").ids[0]
     turned = adjust(bm25(shop()), {"rules": rules[::-1]})
     assert turned("tv").ids[0][:3] == ["tv", "television", "lamp"]
+
+
+def test_weights_of_signals_are_learned_by_fuse(tmp_path):
+    draw = np.random.default_rng(3)
+    words = ["fig", "tree", "lamp", "red", "blue", "small"]
+    items = [
+        {"id": f"i{n}", "text": " ".join(draw.choice(words, 4)), "sold": int(draw.integers(1000)), "age": int(n)}
+        for n in range(200)
+    ]
+    clicks = []
+    for number in range(200):
+        asked = {str(word) for word in draw.choice(words, 2, replace=False)}
+        held = [item for item in items if asked <= set(item["text"].split())]
+        if held:
+            best = max(held, key=lambda item: item["sold"])
+            clicks.append((" ".join([*sorted(asked), f"x{number}"]), best["id"]))
+    dataset = Dataset.of(items, clicks=clicks, keep_texts=True)
+    fused = vizsla.fuse([bm25(dataset), signal(dataset, "sold", shape="log"), signal(dataset, "age")], dataset)
+    learned = {str(part).split(",")[0]: weight for part, weight in zip(fused.parts, fused.weights, strict=True)}
+    sold, age = learned["Signal(sold"], learned.get("Signal(age", 0.0)
+    assert sold > 2 * age  # clicks follow what was sold, and not what is old
+    fused.save(tmp_path / "fused.idx")
+    assert vizsla.load(tmp_path / "fused.idx")("fig tree").ids == fused("fig tree").ids != bm25(dataset)("fig tree").ids

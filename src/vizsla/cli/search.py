@@ -323,7 +323,8 @@ class Answers:
                     row["text"] = texts[hit.id]
                 if self._arguments.explain:
                     row["why"] = self._why(asked, hit.id).to_dict()  # one query: see `run`
-            print(printable_json(json.dumps({"query": query, "hits": rows}, ensure_ascii=False)))
+            said = {"hints": list(found.hints)} if len(asked) == 1 and found.hints else {}
+            print(printable_json(json.dumps({"query": query, "hits": rows, **said}, ensure_ascii=False)))
 
     def _print_reasons(self, found: Candidates, asked: Queries) -> None:
         """Say why each item is there, for the one query that was asked."""
