@@ -18,6 +18,7 @@ import numpy as np
 import vizsla
 from tests.serve.services import fruit_engine, listening, serving
 from vizsla.encoders import FunctionEncoder
+from vizsla.serve.slow_clients import ImpatientProtocol
 
 
 def asked(address, path, body=None):
@@ -82,6 +83,34 @@ def test_an_end_finishes_what_was_accepted(tmp_path):
         threading.Timer(0.2, gate.set).start()
     thread.join(60)
     assert answers[0].status_code == 200 and answers[0].json()["results"][0]["id"] == "fig"
+
+
+def test_an_end_answers_what_is_on_its_way(tmp_path, monkeypatch):
+    leaving, answers, shutdown = threading.Event(), [], ImpatientProtocol.shutdown
+
+    def noted(self):
+        shutdown(self)
+        leaving.set()
+
+    def ask(client, address):
+        assert leaving.wait(60)
+        answers.append(client.post(f"{address}/v1/search", json={"query": "fig"}))
+
+    monkeypatch.setattr(ImpatientProtocol, "shutdown", noted)
+    monkeypatch.setattr(ImpatientProtocol, "linger_s", 60.0)
+    with fruit_engine(tmp_path) as engine, httpx.Client(timeout=60) as client:
+        with listening(engine) as address:
+            assert "connection" not in client.get(f"{address}/health").headers
+            thread = threading.Thread(target=ask, args=(client, address))
+            thread.start()
+        thread.join(60)
+    assert answers[0].status_code == 200 and answers[0].headers["connection"] == "close"
+
+
+def test_an_open_connection_does_not_keep_a_service_that_ends(tmp_path, monkeypatch):
+    monkeypatch.setattr(ImpatientProtocol, "linger_s", 0.05)
+    with fruit_engine(tmp_path) as engine, httpx.Client(timeout=60) as client, listening(engine) as address:
+        assert client.get(f"{address}/health").status_code == 200
 
 
 def test_writes_that_wait_together_share_a_commit_and_no_search_waits_for_them(tmp_path, monkeypatch):

@@ -13,6 +13,7 @@ import uuid
 import zlib
 from collections import OrderedDict
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -100,6 +101,8 @@ class Jobs:
         self._running: set[asyncio.Task[None]] = set()
         self._current: asyncio.Task[Any] | None = None
         self._one_at_a_time = asyncio.Lock()
+        # Always the same thread: each would keep memory of its own, as large as the largest job needed.
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="vizsla-job")
         self._on_error = on_error
         self._folder = None if folder is None else folder / "jobs"
         if self._folder is not None:
@@ -120,7 +123,8 @@ class Jobs:
             async with self._one_at_a_time:
                 self._current = asyncio.current_task()
                 self._keep(job | {"state": "running"})
-                ended = {"result": await asyncio.to_thread(call), "state": "done"}
+                result = await asyncio.get_running_loop().run_in_executor(self._thread, call)
+                ended = {"result": result, "state": "done"}
         except VizslaError as error:
             ended = {"state": "failed", "error": str(error)}
         except asyncio.CancelledError:

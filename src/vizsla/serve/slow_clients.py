@@ -8,20 +8,28 @@ from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 
 from fastapi import HTTPException
+from uvicorn.protocols.http.flow_control import CLOSE_HEADER
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 HEADERS_S = 10.0
 """How long a client may take to send the head of a request; the server ends the connection then."""
+LINGER_S = 0.5
+"""How long a service that ends waits for a request that may be on its way over an open connection."""
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 
 
 class ImpatientProtocol(H11Protocol):
-    """uvicorn's HTTP protocol, with a limit on the time in which the head of a request must come."""
+    """uvicorn's HTTP protocol, with a limit on the time in which the head of a request must come.
 
-    headers_s = HEADERS_S
+    When the service ends, a connection that is open ends after one more answer, which tells the client so. Ended at
+    once, it would lose a request that is on its way.
+    """
+
+    headers_s, linger_s = HEADERS_S, LINGER_S
     _silence: asyncio.TimerHandle | None = None
+    _leaving = False
 
     def connection_made(self, transport: Any) -> None:
         """Begin to wait for a request."""
@@ -43,9 +51,27 @@ class ImpatientProtocol(H11Protocol):
         super().on_response_complete()
         self._wait()
 
-    def _wait(self) -> None:
+    def data_received(self, data: bytes) -> None:
+        """Read a request."""
+        super().data_received(data)
+        if self._leaving:
+            self._make_last()
+
+    def shutdown(self) -> None:
+        """End the connection after the answer that is under way, or the next one."""
+        self._leaving = True
+        self._wait(self.linger_s)
+        self._make_last()
+
+    def _make_last(self) -> None:
+        if self.cycle is not None and not self.cycle.response_complete:
+            self.cycle.keep_alive = False
+            if CLOSE_HEADER not in self.cycle.scope["headers"]:  # uvicorn answers as a request asks for
+                self.cycle.scope["headers"].append(CLOSE_HEADER)
+
+    def _wait(self, seconds: float | None = None) -> None:
         self._stop()
-        self._silence = self.loop.call_later(self.headers_s, self._end_unless_busy)
+        self._silence = self.loop.call_later(self.headers_s if seconds is None else seconds, self._end_unless_busy)
 
     def _stop(self) -> None:
         if self._silence is not None:

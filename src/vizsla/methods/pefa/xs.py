@@ -130,7 +130,8 @@ def _shares(
         parts.append(Explanation(shift, "shift to the base's mean"))
     longer = "" if factors[0] == 1 else f" × {factors[0]:.4f}, for its row's length"
     base = Explanation(factors[0] * settings.weight * own, f"base: {settings.weight:g} × {own:.4f}{longer}")
-    clicks = Explanation(float(votes.sum()) + shift, f"clicks of {len(voters)} past queries", parts)
+    past = "past query" if len(voters) == 1 else "past queries"
+    clicks = Explanation(float(votes.sum()) + shift, f"clicks of {len(voters)} {past}", parts)
     left_out = score - base.score - clicks.score
     if left_out < -MIN_EXPLAINED_REST * max(1.0, abs(score)):
         cut = Explanation(left_out, "what was cut off: rows hold only their heaviest entries")
