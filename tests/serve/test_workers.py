@@ -14,6 +14,7 @@ from urllib.request import Request, urlopen
 
 import httpx
 import numpy as np
+import pytest
 
 import vizsla
 from tests.serve.services import fruit_engine, listening, serving
@@ -56,7 +57,12 @@ def test_workers_answer_for_each_other_and_end_together(tmp_path):
             assert {asked(address, f"/v1/admin/jobs/{job['id']}")["state"] for _ in range(8)} == {"done"}
             counted = 'vizsla_requests_total{route="/v1/search",status="200"} 20.0'
             assert counted in asked(address, "/metrics")
-            process.send_signal(signal.SIGTERM)
+            with httpx.Client(base_url=address, timeout=60) as client:
+                client.get("/health")
+                process.send_signal(signal.SIGTERM)
+                with pytest.raises(httpx.TransportError):  # no worker accepts a connection any more
+                    while client.post("/v1/search", json={"query": "newcomer"}).status_code == 200:
+                        pass
             assert process.wait(60) in (0, -signal.SIGTERM)
         finally:
             process.kill()

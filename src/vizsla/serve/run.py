@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import inspect
 import json
 import os
 import shutil
@@ -104,7 +105,8 @@ def serve(
     shared = tempfile.mkdtemp(prefix="vizsla-workers-")
     os.environ[SHARED_FOLDER] = shared
     try:
-        uvicorn.run("vizsla.serve.run:served_app", factory=True, workers=workers, host=host, port=port, **OPTIONS)
+        application = "vizsla.serve.run:served_app"
+        _run_workers(uvicorn.Config(application, factory=True, workers=workers, host=host, port=port, **OPTIONS))
     finally:
         shutil.rmtree(shared, ignore_errors=True)
 
@@ -141,6 +143,23 @@ def served_app(*, check_only: bool = False) -> FastAPI:
         service.state.writing.close()
         service.state.backend.close(opened_here=True)
     return service
+
+
+def _run_workers(config: Any) -> None:
+    """Run several workers until a signal; at the end new connections are refused at once."""
+    from uvicorn import Server
+    from uvicorn.supervisors import Multiprocess
+
+    class Workers(Multiprocess):
+        def terminate_all(self) -> None:
+            # Else clients would connect until the last worker has ended, and be cut off then.
+            for listener in self.sockets:
+                listener.close()
+            super().terminate_all()
+
+    needed: dict[str, Any] = {"target": Server(config).run}  # by older versions of uvicorn
+    known = {name: value for name, value in needed.items() if name in inspect.signature(Multiprocess).parameters}
+    Workers(config, sockets=[config.bind_socket()], **known).run()
 
 
 def _say_start(address: str, workers: int) -> None:

@@ -66,8 +66,8 @@ class ImpatientProtocol(H11Protocol):
     def _make_last(self) -> None:
         if self.cycle is not None and not self.cycle.response_complete:
             self.cycle.keep_alive = False
-            if CLOSE_HEADER not in self.cycle.scope["headers"]:  # uvicorn answers as a request asks for
-                self.cycle.scope["headers"].append(CLOSE_HEADER)
+            if CLOSE_HEADER not in self.headers:  # uvicorn answers as a request asks for
+                self.headers.append(CLOSE_HEADER)
 
     def _wait(self, seconds: float | None = None) -> None:
         self._stop()
