@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from vizsla.base.recipe import Recipe
+from vizsla.core.candidates import Candidates
 from vizsla.errors import InputError
 from vizsla.evaluation import compare, evaluate, fuse_runs, pool
 from vizsla.evaluation.cost import Cost
@@ -157,6 +158,11 @@ def test_recall_of_the_best_is_a_mean_over_answered_queries():
     assert top_k_recall(found, exact, 1, calls=1) == 0 and top_k_recall(found, exact, 1, calls=2) == 0.5
     with pytest.raises(InputError, match="at least one query"):
         top_k_recall(found, {"q": {}}, 2)
+
+
+def test_a_run_of_numbers_knows_no_catalog():
+    done = evaluate(Candidates([0, 1], [4], [1.0]), {"0": {"4": 1}}, measures="RR")
+    assert done.measures == {"RR": 1.0} and (done.cost.items, done.cost.queries) == (0, 1)
 
 
 def test_a_run_is_as_deep_as_it_is_unless_a_depth_is_given():

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.sparse import csr_array
 
 from tests.support.table_retriever import TableRetriever
 from vizsla.core.strings import Strings
@@ -15,6 +16,7 @@ from vizsla.learning.data import Positives
 from vizsla.learning.negatives import SyntheticQueries, _top
 from vizsla.learning.pairs import ContrastiveBatch, HeldOutPool, PairTrainingData, training_data_of
 from vizsla.learning.selection import Choice, Choices
+from vizsla.learning.splits import _damage
 
 ITEMS = [f"i{number}" for number in range(9)]
 CLICKS = [("fig", "i1", 3.0), ("fig", "i4", 1.0), ("pear", "i0", 1.0), ("plum", "i7", 2.0), ("plum", "i8", 2.0)]
@@ -154,3 +156,16 @@ def test_a_synthetic_query_lies_from_its_item_as_a_real_one_from_what_was_clicke
     for vector, item in zip(drawn, items.tolist(), strict=True):
         assert min(np.abs(vector - each).max() for each in possible[item]) < 1e-5
     assert len({tuple(np.round(vector, 4)) for vector in drawn[items == 2]}) == 3
+
+
+@given(st.integers(1, 6), st.integers(1, 5), st.integers(0, 10**6))
+def test_the_clicks_that_a_cold_query_sets_aside_are_bounded_by_those_of_others_on_its_items(rows, columns, seed):
+    """Clicks on its items by queries that have other clicks too: one without others would turn cold itself."""
+    clicks = (np.random.default_rng(seed).random((rows, columns)) < 0.4).astype(np.float32)
+    several = clicks.sum(axis=1) > 1
+    wanted = [
+        sum(int(clicks[other, item]) for item in np.flatnonzero(clicks[row]) for other in range(rows) if several[other])
+        - (int(clicks[row].sum()) if several[row] else 0)
+        for row in range(rows)
+    ]
+    assert _damage(csr_array(clicks)).tolist() == wanted
