@@ -55,6 +55,15 @@ def test_a_clicked_item_is_drawn_by_its_weight_and_negatives_from_the_hard_ones_
         alone.drawn(np.array([0]), 1, random)
 
 
+def test_weights_of_float32_that_add_up_to_nearly_1_are_drawn_by():
+    log = log_of([("fig", item, 1.0) for item in ITEMS[:3]])  # thirds
+    relevant = Positives.of(log.offsets, log.items, log.units.astype(np.float64))
+    data = PairTrainingData(["fig"], ITEMS, relevant, np.zeros((1, 0), np.int32))
+    assert relevant.weights.astype(np.float64).sum() != 1
+    drawn = data.drawn(np.zeros(300, np.int64), 1, np.random.default_rng(0))
+    assert set(drawn[:, 0].tolist()) == {0, 1, 2}
+
+
 def test_hard_negatives_are_a_retrievers_best_without_what_was_clicked():
     table = {"fig": {"i1": 9.0, "i2": 8.0, "i4": 7.0, "i3": 6.0}, "pear": {"i5": 1.0}, "plum": {"i8": 3.0, "i0": 2.0}}
     found = training_data_of(log_of(), ITEMS, TableRetriever(table, ITEMS), None, depth=3, threads=1)
