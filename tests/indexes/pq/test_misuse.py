@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -92,3 +95,21 @@ def test_items_that_are_not_there_cannot_go(wrong):
         made().without_items(wrong)
     assert len(made().without_items([])) == 1500
     assert len(made().without_items([3, 3])) == 1499
+
+
+FEWER_VECTORS_THAN_DIMENSIONS = """
+import numpy as np
+from vizsla.indexes.pq.pq_index import PqIndex
+for count, dim, bytes, bits in ((300, 384, 32, 8), (17, 24, 3, 4), (20, 21, 3, 4)):
+    for seed in range(10):
+        rows = np.random.default_rng(seed).normal(size=(count, dim)).astype(np.float32)
+        turn = PqIndex.build(rows, bytes=bytes, bits=bits, rounds=1).codebook.rotation
+        assert np.allclose(turn.T @ turn, np.eye(dim), atol=1e-3)
+"""
+
+
+def test_fewer_vectors_than_dimensions_are_learned_from():
+    """Faiss wrote beyond its buffers then, and ended the process."""
+    code = [sys.executable, "-c", FEWER_VECTORS_THAN_DIMENSIONS]
+    ran = subprocess.run(code, capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stderr

@@ -82,6 +82,8 @@ def _rotation(
     if len(sample) <= CENTROIDS_BY_BITS[bits]:
         return None  # every vector gets centroids of its own: nothing is lost that a rotation could save
     dim = sample.shape[1]
+    if len(sample) < wide:  # Faiss writes beyond its buffers where there are fewer vectors than dimensions
+        sample = np.tile(sample, (-(-wide // len(sample)), 1))
     turn = faiss.OPQMatrix(dim, subspaces, wide)
     turn.niter, turn.max_train_points = rounds, len(sample)
     quantizer = faiss.ProductQuantizer(wide, subspaces, bits)
