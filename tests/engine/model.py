@@ -6,12 +6,16 @@ from pathlib import Path
 import numpy as np
 
 import vizsla
-from tests.engine.live_rows import counted_letters
+from tests.engine.live_rows import counted_letters, hashed
 from vizsla import Dataset, Item, Recipe, where
 from vizsla.base.queries import Queries
+from vizsla.core.strings import Strings
 from vizsla.engine.engine import Engine
 from vizsla.engine.query_memory import RememberedRetriever
+from vizsla.engine.vector_member import _read_book
 from vizsla.errors import InputError
+from vizsla.indexes.pq.codebook import PqCodes
+from vizsla.indexes.pq.pq_index import PqIndex
 from vizsla.learning.clicks import ClickLog
 from vizsla.methods.pefa.options import XlSettings, XsSettings
 from vizsla.methods.pefa.xl import PefaXl, query_index
@@ -46,6 +50,7 @@ RECIPES = {
 }
 
 ENCODER = counted_letters()
+REALS = hashed()
 WORLDS = (
     RECIPES,
     {
@@ -59,11 +64,18 @@ WORLDS = (
         "fields": Recipe.of("bm25", fields={"text": 1, "brand": 3}),
         "typos": Recipe.of("typo_tolerant", base=Recipe.of("bm25")),
     },
+    {
+        "coded": Recipe.of("dense", encoder=REALS, index="pq", bytes=4, bits=4, rounds=1),
+        "small": Recipe.of("pq", base=Recipe.of("dense", encoder=REALS), bytes=3, opq=False),
+        "half": Recipe.of("dense", encoder=REALS, storage="float16"),
+        "clicked": Recipe.of("click_memory"),
+        "best": "0.5*half.normalized() + 0.5*coded.normalized()",
+    },
 )
 """Members of a walk, which answer exactly after every change."""
 EXTRA = Recipe.of("bm25", k1=0.9)
 """What comes and goes."""
-BINDINGS = {"encoder": ENCODER}
+BINDINGS = {ENCODER.fingerprint: ENCODER, REALS.fingerprint: REALS}
 OPTIONS = {"metadata": {"price": "number", "brand": "text"}, "durability": "process", "bindings": BINDINGS}
 
 
@@ -200,7 +212,7 @@ class Model:
 
     def change_members(self, engine):
         """Keep the members under a name, go back to such, or let one come or go; items and clicks stay."""
-        act = self.random.choice(["snapshot", "rollback", "member"])
+        act = self.random.choice(["snapshot", "rollback", "member", "rebuild"])
         if act == "snapshot":
             name = f"s{len(self.snapshots)}"
             engine.snapshot(name)
@@ -209,12 +221,20 @@ class Model:
             name = self.random.choice(list(self.snapshots))
             engine.rollback(name)
             self.members = dict(self.snapshots[name])
+        elif act == "rebuild":
+            self.rebuild(engine)
         elif "extra" in self.members:
             engine.drop_member("extra")
             del self.members["extra"]
         else:
             engine.add_member("extra", EXTRA)
             self.members["extra"] = EXTRA
+
+    def rebuild(self, engine):
+        """Let a member settle anew: codebooks are trained on the items that there are."""
+        name = self.random.choice([name for name, member in self.members.items() if not isinstance(member, str)])
+        if self.members[name].kind != "pefa":  # whose settings are chosen on clicks, which takes seconds
+            engine.rebuild(name)
 
     def change_many(self, engine):
         """Make several changes in one transaction."""
@@ -263,6 +283,8 @@ class Model:
                 found[name] = vizsla.parse(member, found)
             elif member.kind == "pefa":
                 found[name] = self.learned(engine, name, found[member.settings["base"]])
+            elif member.kind == "pq" or member.settings.get("index") == "pq":
+                found[name] = self.coded(engine, name, dataset)
             elif member.settings.get("fields"):
                 held = {"text"}.union(*(item.metadata for item in self.items.values()))
                 fields = {name: weight for name, weight in member.settings["fields"].items() if name in held}
@@ -270,6 +292,15 @@ class Model:
             else:
                 found[name] = member.build(dataset)
         return found
+
+    def coded(self, engine, name, dataset):
+        """Code all items at once with the codebook that is settled; before there is one, they are vectors."""
+        book = _read_book(engine.generation().definitions[name].settled)
+        flat = vizsla.dense(dataset, REALS)
+        if book is None:
+            return flat
+        index = PqIndex(PqCodes.of(book.assigned(flat.index.vectors), bits=book.bits), book)
+        return vizsla.methods.Dense(Strings.of(list(self.items)), REALS, index)
 
     def learned(self, engine, name, base):
         chosen = engine.generation().definitions[name].settled["settings"]
