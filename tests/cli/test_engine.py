@@ -139,3 +139,56 @@ def test_the_beginning_of_an_option_is_no_option(shop, capsys):
     with pytest.raises(SystemExit):
         main(["search", "items.csv", "fig", "--k", "3"])
     assert "unrecognized arguments: --k" in capsys.readouterr().err
+
+
+def told(capsys, *arguments, code=0):
+    capsys.readouterr()
+    assert main(["engine", *arguments]) == code
+    said = capsys.readouterr()
+    return said.out if code == 0 else said.err
+
+
+def test_metadata_is_changed_by_field_or_from_a_file(shop, capsys, tmp_path):
+    assert told(capsys, "update", "shop", "fig", "price=7", "brand=Ace") == "shop: 1 changed\n"
+    (tmp_path / "prices.csv").write_text("id,price,brand\npear,9,\nplum,8,Bo\n")
+    assert told(capsys, "update", "shop", "--from", "prices.csv") == "shop: 2 changed\n"
+    (tmp_path / "more.jsonl").write_text('{"id": "plum", "price": 5.5}\n{"id": "plum", "brand": null}\n')
+    assert told(capsys, "update", "shop", "--from", "more.jsonl") == "shop: 1 changed\n"
+    with Engine.open(shop, maintenance="manual") as engine:
+        held = {id: engine.get(id).metadata for id in engine.items}
+    assert held == {"fig": {"price": 7, "brand": "Ace"}, "pear": {"price": 9}, "plum": {"price": 5.5}}
+    assert [hit["id"] for hit in found(capsys, "tree", "--where", "price>6")] == ["fig"]
+    assert "'nothing'" in told(capsys, "update", "shop", "nothing", "price=1", code=2)
+    for wrong in (["fig"], [], ["fig", "price=1", "--from", "prices.csv"], ["fig", "text=other"]):
+        told(capsys, "update", "shop", *wrong, code=2)
+    (tmp_path / "bad.csv").write_text("sku,price\npear,9\n")
+    assert "`id`" in told(capsys, "update", "shop", "--from", "bad.csv", code=2)
+
+
+def test_clicks_are_forgotten(shop, capsys):
+    with Engine.open(shop) as engine:
+        engine.clicks([("sweet", "fig", 1, 1e9), ("sweet", "pear", 1, 2e9), ("sour", "plum", 1, 2e9)])
+    assert told(capsys, "unclick", "shop", "--before", "2010-01-01") == "shop: 1 clicks deleted\n"
+    assert told(capsys, "unclick", "shop", "--query", "sweet", "--item", "plum") == "shop: 0 clicks deleted\n"
+    assert told(capsys, "unclick", "shop", "--item", "plum") == "shop: 1 clicks deleted\n"
+    assert json.loads(told(capsys, "stats", "shop"))["clicks"] == 1
+    assert "must be a date" in told(capsys, "unclick", "shop", "--before", "soon", code=2)
+    told(capsys, "unclick", "shop", code=2)
+
+
+def test_members_snapshots_and_history_are_listed(shop, capsys):
+    told(capsys, "snapshot", "shop", "before")
+    own = 'own={"recipe": "bm25", "settings": {"k1": 1.5}}'
+    listed = told(capsys, "members", "shop", "--add", own, "--default", "own")
+    assert listed.splitlines()[-1] == "own  bm25  (default)"
+    listed = told(capsys, "members", "shop", "--default", "words", "--drop", "own")
+    assert listed.splitlines()[0] == "words  bm25  (default)" and "own" not in listed
+    assert told(capsys, "snapshots", "shop").split()[2:] == ["before"]
+    told(capsys, "rollback", "shop", "before")
+    rows = [json.loads(line) for line in told(capsys, "history", "shop", "--json").splitlines()]
+    acts = ["snapshot", "add member", "default", "default", "drop member", "rollback"]
+    assert [row["action"] for row in rows][-6:] == acts
+    assert [row["generation"] for row in rows] == sorted(row["generation"] for row in rows)
+    assert told(capsys, "history", "shop").splitlines()[-1].endswith("rollback  before")
+    with Engine.open(shop, maintenance="manual") as engine:
+        assert [row["name"] for row in engine.snapshots()] == ["before"]

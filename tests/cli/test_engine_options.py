@@ -256,7 +256,7 @@ def test_a_search_with_facets_is_a_page(engine, capsys):
     class Shown:
         candidates = None
 
-        def to_dict(self):
+        def to_dict(self, fields=None):
             return {"total": 3}
 
     engine.answers["page"] = Shown()

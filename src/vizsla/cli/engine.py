@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import csv
 import json
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from datetime import datetime
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -95,11 +98,17 @@ def _member(text: str) -> Recipe | str:
     if not text.lstrip().startswith("{"):
         return text
     try:
-        return Recipe.from_dict(json.loads(text))
+        return Recipe.from_dict(json.loads(text, object_hook=_with_encoder))
     except ValueError as error:
         raise InputError(
             f'`--member` must be JSON as {{"recipe": …, "settings": …}}. Got {text!r:.80}: {error}.'
         ) from None
+
+
+def _with_encoder(values: dict[str, Any]) -> dict[str, Any]:
+    """Mark the options of an encoder as a mapping, which recipes tell from recipes by a word."""
+    given = values.get("encoder")
+    return values if not isinstance(given, dict) else {**values, "encoder": {"mapping": given}}
 
 
 def _items_options(parser: argparse.ArgumentParser) -> None:
@@ -159,6 +168,59 @@ def _condition(text: str) -> Condition:
     return condition
 
 
+def _update_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("item", metavar="ID", nargs="?", help="an item")
+    what = "a field and its value; an empty value removes the field"
+    parser.add_argument("fields", metavar="FIELD=VALUE", nargs="*", default=[], help=what)
+    rows = "many items: a CSV, TSV or JSONL file with a column `id` and the fields to change; '-' reads it"
+    parser.add_argument("--from", dest="file", metavar="FILE", help=rows)
+
+
+def _update(arguments: argparse.Namespace) -> None:
+    if (arguments.file is None) == (arguments.item is None) or (arguments.item is not None and not arguments.fields):
+        raise InputError("Either ID and FIELD=VALUE or --from FILE must be given. Got both, or less.")
+    rows: Iterable[dict[str, Any]] = [{"id": arguments.item, **unique_names(arguments.fields)}]
+    with Engine.open(arguments.engine) as engine:
+        count, kinds = 0, engine.fields
+        for batch in _batches(rows if arguments.file is None else _rows(arguments.file)):
+            changes: dict[str, dict[str, Any]] = {}
+            for row in batch:
+                id = row.pop("id")
+                changes[id] = changes.get(id, {}) | {name: _value(each, kinds.get(name)) for name, each in row.items()}
+            count += engine.update_metadata(changes)
+        _say(f"{arguments.engine}: {count:,} changed")
+
+
+def _value(given: Any, kind: str | None) -> Any:
+    """Return the value of a field: no value for an empty text, and a number where the field has numbers."""
+    if given == "":
+        return None
+    if kind == "number" and isinstance(given, str):
+        with suppress(ValueError):
+            return json.loads(given)
+    return given
+
+
+def _rows(path: str) -> Iterator[dict[str, Any]]:
+    """Yield the rows of a CSV, TSV or JSONL file, which must have ids."""
+    lines = read_lines(path)
+    if lines and lines[0].startswith("{"):
+        rows: Iterable[Any] = (_json_row(path, number, line) for number, line in enumerate(lines, 1))
+    else:
+        rows = csv.DictReader(lines, delimiter="\t" if lines and "\t" in lines[0] else ",", restkey="", restval="")
+    for number, row in enumerate(rows, 1):
+        if not isinstance(row, dict) or not isinstance(row.get("id"), str) or "" in row:
+            raise DataError("expected a text `id` and a value for each field.", path=path, line=number)
+        yield row
+
+
+def _json_row(path: str, number: int, line: str) -> Any:
+    try:
+        return json.loads(line)
+    except ValueError as error:
+        raise DataError(f"expected a JSON object ({error}).", path=path, line=number) from None
+
+
 def _click_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("query", metavar="QUERY", nargs="?", help="what was asked")
     parser.add_argument("item", metavar="ID", nargs="?", help="the item that was chosen")
@@ -177,6 +239,27 @@ def _click(arguments: argparse.Namespace) -> None:
         else:
             count = sum(map(engine.clicks, _batches(_known(engine, arguments))))
         _say(f"{arguments.engine}: {count:,} clicks stored")
+
+
+def _unclick_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--query", metavar="QUERY", help="clicks of this query")
+    parser.add_argument("--item", metavar="ID", help="clicks on this item")
+    moment = "clicks from before a date or moment, as 2026-11-30 or 2026-11-30T12:00"
+    parser.add_argument("--before", metavar="DATE", help=f"{moment}; of several conditions all must hold")
+
+
+def _unclick(arguments: argparse.Namespace) -> None:
+    before = None if arguments.before is None else _date(arguments.before)
+    with Engine.open(arguments.engine) as engine:
+        count = engine.delete_clicks(query=arguments.query, item=arguments.item, before=before)
+    _say(f"{arguments.engine}: {count:,} clicks deleted")
+
+
+def _date(text: str) -> datetime:
+    try:
+        return datetime.fromisoformat(text)
+    except ValueError:
+        raise InputError(f"`--before` must be a date, as 2026-11-30 or 2026-11-30T12:00. Got {text!r:.40}.") from None
 
 
 def _known(engine: Engine, arguments: argparse.Namespace) -> Iterator[tuple[Any, ...]]:
@@ -405,6 +488,27 @@ def _rebuild(arguments: argparse.Namespace) -> None:
     _say(f"{arguments.engine}: rebuilt {arguments.member or 'all members that are built whole'}")
 
 
+def _members_options(parser: argparse.ArgumentParser) -> None:
+    what = "NAME=KIND, NAME={JSON recipe}, or NAME=EXPRESSION over members that are there; may be repeated"
+    parser.add_argument("--add", metavar="NAME=WHAT", action="append", default=[], help=what)
+    drop = "a member that no other is made of; may be repeated"
+    parser.add_argument("--drop", metavar="NAME", action="append", default=[], help=drop)
+    parser.add_argument("--default", metavar="NAME", help="the member that answers unless another is named")
+
+
+def _members(arguments: argparse.Namespace) -> None:
+    with Engine.open(arguments.engine) as engine, working("building"):
+        for name, text in unique_names(arguments.add).items():
+            engine.add_member(name, _member(text))
+        if arguments.default is not None:
+            engine.set_default(arguments.default)
+        for name in arguments.drop:
+            engine.drop_member(name)
+        default = engine.generation().default
+        for name, shown in engine.members.items():
+            _say(f"{name}  {shown}{'  (default)' if name == default else ''}")
+
+
 def _name_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("name", metavar="NAME", help="of the snapshot")
 
@@ -413,6 +517,22 @@ def _snapshot(arguments: argparse.Namespace) -> None:
     with Engine.open(arguments.engine) as engine:
         engine.snapshot(arguments.name) if arguments.kind == "snapshot" else engine.rollback(arguments.name)
     _say(f"{arguments.engine}: {arguments.kind} {arguments.name}")
+
+
+def _log_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--json", action="store_true", help="one JSON object per line")
+
+
+def _log(arguments: argparse.Namespace) -> None:
+    """Print the history, or the snapshots."""
+    with Engine.open(arguments.engine, maintenance="manual") as engine:
+        rows = engine.history() if arguments.kind == "history" else engine.snapshots()
+    for row in rows:
+        if arguments.json:
+            print(printable_json(json.dumps(row, ensure_ascii=False)))
+        else:
+            moment = datetime.fromtimestamp(row["time"]).strftime("%Y-%m-%d %H:%M:%S")
+            _say("  ".join([moment, *(str(row[name]) for name in ("action", "detail", "name") if name in row)]))
 
 
 def _check_options(parser: argparse.ArgumentParser) -> None:
@@ -454,15 +574,20 @@ ACTIONS: dict[str, Action] = {
     "add": (_items_options, _put),
     "upsert": (_items_options, _put),
     "delete": (_delete_options, _delete),
+    "update": (_update_options, _update),
     "click": (_click_options, _click),
+    "unclick": (_unclick_options, _unclick),
     "search": (_search_options, _search),
     "adjust": (_adjust_options, _adjust),
     "sync": (_sync_options, _sync),
     "compact": (_compact_options, _compact),
     "learn": (_learn_options, _learn),
     "rebuild": (_rebuild_options, _rebuild),
+    "members": (_members_options, _members),
     "snapshot": (_name_options, _snapshot),
+    "snapshots": (_log_options, _log),
     "rollback": (_name_options, _snapshot),
+    "history": (_log_options, _log),
     "check": (_check_options, _check),
     "stats": (_none, _stats),
     "backup": (_backup_options, _backup),
