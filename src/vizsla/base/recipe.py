@@ -141,6 +141,11 @@ class Recipe:
         return list(dict.fromkeys(_bindings(self)))
 
     @property
+    def nested(self) -> list[Recipe]:
+        """The recipes among its settings."""
+        return list(_nested(self))
+
+    @property
     def depth(self) -> int:
         """How many recipes lie inside each other, this one included."""
         return 1 + max((each.depth for each in _nested(self)), default=0)

@@ -122,6 +122,16 @@ class EmbeddingStore:
         with self._file.writing() as connection:
             connection.execute("DELETE FROM vectors WHERE encoder = ?", (_number(connection, fingerprint),))
 
+    def keep(self, texts: Iterable[str]) -> None:
+        """Forget the vectors of all other texts, of every encoder, and leave nothing of them in the file."""
+        with self._file.writing() as connection:
+            connection.execute("PRAGMA secure_delete = ON")
+            connection.execute("CREATE TEMP TABLE IF NOT EXISTS kept (text BLOB PRIMARY KEY) WITHOUT ROWID")
+            connection.executemany("INSERT OR IGNORE INTO kept VALUES (?)", ((_digest(text),) for text in texts))
+            connection.execute("DELETE FROM vectors WHERE text NOT IN (SELECT text FROM kept)")
+            connection.execute("DELETE FROM kept")
+        self._file.truncate_log()
+
     def close(self) -> None:
         """Close this thread's connection; the next use opens another."""
         self._file.close()

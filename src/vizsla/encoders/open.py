@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,30 @@ def open_encoder(name: str | Path, **options: Any) -> Encoder:
         return _saved(folder, options)
     key = ("encoder", files_state(folder), repr(sorted(options.items())))
     return shared_model(key, lambda: _opened(str(name), options))
+
+
+def encoder_of(given: str | Path | Mapping[str, Any]) -> Encoder:
+    """Return the encoder that a setting names: as `open_encoder` takes it, with options, or a service by its address.
+
+    Examples
+    --------
+    >>> encoder_of({"url": "https://api.openai.com/v1/embeddings", "model": "text-embedding-3-small", "dim": 1536})
+    HttpEncoder(https://api.openai.com/v1/embeddings, text-embedding-3-small, 1,536 dimensions)
+    """
+    if not isinstance(given, Mapping):
+        return open_encoder(given)
+    options = dict(given)
+    try:
+        if "url" in options:
+            from vizsla.encoders.http import HttpEncoder
+
+            return HttpEncoder(**options)
+        return open_encoder(**options)
+    except TypeError as error:
+        raise InputError(
+            f"`encoder` must be a name, or have `name` or `url` and options of the encoder. Got {options!r:.100}: "
+            f"{error}."
+        ) from None
 
 
 def _opened(name: str, options: dict[str, Any]) -> Encoder:

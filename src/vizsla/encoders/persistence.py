@@ -584,6 +584,13 @@ def describe(encoder: Any) -> dict[str, Any]:
     return {**basics, **reference}
 
 
+def restored_encoder(description: dict[str, Any]) -> Encoder:
+    """Return the encoder that is described; a model is loaded at the first text."""
+    if description.get("kind") == "http":
+        return HttpEncoder.restored(description)
+    return LazyEncoder(description) if description.get("kind") in MODEL_KINDS else MissingEncoder(description)
+
+
 def read_encoder(reader: ArtifactReader, *, name: str = ENCODER_NAME) -> Encoder:
     """Return the encoder, or one that only knows its name and raises when it is asked to encode."""
     description = reader.parameter(name, dict)
@@ -592,11 +599,7 @@ def read_encoder(reader: ArtifactReader, *, name: str = ENCODER_NAME) -> Encoder
         if not isinstance(child, Encoder) or describe(child) != description:
             raise FormatError(f"{reader.path / name}: not the encoder that the manifest describes.")
         return child
-    if description.get("kind") == "http":
-        return HttpEncoder.restored(description)
-    if description.get("kind") not in MODEL_KINDS:
-        return MissingEncoder(description)
-    return LazyEncoder(from_root(description, reader.loading.root.path))
+    return restored_encoder(from_root(description, reader.loading.root.path))
 
 
 def _bundled(encoder: Encoder, saving: Saving) -> Artifact | None:

@@ -14,17 +14,19 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from vizsla.artifacts.artifact import Artifact
 from vizsla.artifacts.atomic_folder import make_parents, rename_new, sync
-from vizsla.base.encoder import Encoder
-from vizsla.base.recipe import Recipe, live_parts
+from vizsla.base.queries import Queries
+from vizsla.base.recipe import Recipe
 from vizsla.base.retriever import Retriever
+from vizsla.base.web_search import stacked
 from vizsla.compose.parser import parse
 from vizsla.core.candidates import Candidates
 from vizsla.core.catalog import Item
+from vizsla.core.explanation import Explanation
 from vizsla.core.strings import Strings
 from vizsla.data.conditions import Condition
 from vizsla.data.dataset import Dataset
+from vizsla.encoders.cache import EmbeddingStore
 from vizsla.engine.catalog import (
     NAME,
     ODD_ROWS,
@@ -42,7 +44,6 @@ from vizsla.engine.definitions import (
     STATIC,
     Definition,
     TrainingMoment,
-    bindings_of,
     check_member,
     default_member,
     defined,
@@ -56,8 +57,10 @@ from vizsla.engine.definitions import (
 )
 from vizsla.engine.follower import Follower
 from vizsla.engine.generation import Generation
+from vizsla.engine.live_items import joined_text
 from vizsla.engine.live_metadata import MemoryBlock, fields_of, stored_rows
 from vizsla.engine.maintenance import Maintenance, changed_layout, check_layout
+from vizsla.engine.objects import ARTIFACTS, EMBEDDINGS, keep_objects, with_cache, with_encoders, with_objects
 from vizsla.engine.segments import (
     METADATA,
     Files,
@@ -77,7 +80,6 @@ from vizsla.typing import Int64Array
 
 T = TypeVar("T")
 
-ARTIFACTS = "artifacts"
 DELETED_ROWS = "(SELECT n FROM deletions)"
 
 
@@ -219,8 +221,21 @@ def page_of(found: Candidates, offset: int) -> Candidates:
     return found._taken(np.concatenate([[0], np.cumsum(lengths)]), places)
 
 
+def explained(
+    member: Retriever, query: Any, most: int, offset: int, threads: int, named: dict[str, Any]
+) -> tuple[Candidates, list[list[Explanation]]]:
+    """Return what comes after the first hits of each query, and why each hit has its score."""
+    asked = Queries.of(query)
+    # One query at a time where reasons follow: what was paid for its answer serves these.
+    alone = [asked] if len(asked) == 1 else [Queries([text]) for text in asked.texts]
+    found = stacked([member(each, most, threads=threads, **named) for each in alone or [asked]])
+    page = found if not offset else page_of(found, offset)
+    return page, [[member.explain(each, id, **named) for id in ids] for each, ids in zip(alone, page.ids, strict=True)]
+
+
 def add_member(follower: Follower, maintenance: Maintenance, name: str, given: Any, *, replace: bool = False) -> None:
     """Add a member; a live one settles, and writes its part of every segment."""
+    given = with_encoders(given)
     with maintenance.holding():
         known = read(follower, stored_members)
         if name in known and not replace:
@@ -229,7 +244,7 @@ def add_member(follower: Follower, maintenance: Maintenance, name: str, given: A
         if name in known:
             definition = replacement(definition, known)
         keep_objects(follower, given)
-        definition = definition.but(objects=store_objects(follower, definition, known))
+        definition = with_objects(follower, definition, known)
         if definition.type == LIVE:
             _put_live(follower, maintenance, definition, known, "add member")
             return
@@ -251,40 +266,11 @@ def _check_expression(follower: Follower, definition: Definition) -> None:
     """Raise unless an expression can be made; of parts that are not built yet, only the grammar is checked."""
     generation, parts = follower.current(), dict[str, Retriever]()
     try:
-        parts = {each: generation.retriever(each) for each in definition.needs}
+        if not generation.awaits(definition):
+            parts = {each: generation.retriever(each) for each in definition.needs}
     except InputError:
-        parts = dict.fromkeys(definition.needs, bm25({"": ""}))
-    parse(definition.expression, parts)
-
-
-def keep_objects(follower: Follower, given: Any) -> None:
-    """Remember the live objects that a recipe or a retriever brings along."""
-    recipe = given if isinstance(given, Recipe) else getattr(given, "recipe", None)
-    if isinstance(recipe, Recipe):
-        follower.objects |= recipe._live
-        for owner in recipe._owners:
-            marks = {getattr(part, "fingerprint", None): part for part in live_parts(owner)}
-            follower.objects |= {mark: part for mark, part in marks.items() if isinstance(mark, str)}
-
-
-def store_objects(follower: Follower, definition: Definition, known: Mapping[str, Definition]) -> dict[str, str]:
-    """Save the encoders of a member in the engine, each once, where they can be; return their folders."""
-    stored = {mark: folder for each in known.values() for mark, folder in each.objects.items()}
-    found: dict[str, str] = {}
-    for binding in [] if definition.recipe is None else Recipe.stored(definition.recipe).bindings:
-        mark = binding.fingerprint
-        encoder = follower.objects.get(mark) or follower.bindings.get(mark) or follower.bindings.get(binding.name)
-        form = getattr(encoder, "stored_form", encoder)
-        if mark in stored:
-            found[mark] = stored[mark]
-        elif isinstance(form, Artifact) and isinstance(form, Encoder) and form.fingerprint == mark:
-            with NewFolder(follower.catalog.folder, ARTIFACTS) as new:
-                with Writing(new.path):
-                    form.save(new.path / "encoder")
-                new.sealed()
-                new.keep()
-            found[mark] = f"{new.name}/encoder"
-    return found
+        pass
+    parse(definition.expression, parts or dict.fromkeys(definition.needs, bm25({"": ""})))
 
 
 def _put_live(
@@ -297,7 +283,7 @@ def _put_live(
         raise InputError(f"The member {definition.name!r} must be one that follows changes. Got {recipe!r:.100}.")
     dataset, moment, layout = scan(follower, lambda connection: (*_moment(connection), state_of(connection).layout))
     follower.current()
-    bound = bindings_of(recipe, follower.bindings, follower.objects, follower.members)
+    bound = follower.bound(definition, known, follower.members)
     settled = definition.but(settled=kind.settle_on(recipe, dataset, bound), trained=moment, number=0)
     _store_live(follower, maintenance, settled, known, definition.number, layout, action)
 
@@ -397,7 +383,7 @@ def _rebuild_static(
 ) -> None:
     dataset, trained = scan(follower, _moment)
     recipe = inlined(Recipe.stored(definition.recipe or {}), known)
-    bindings = {**follower.objects, **follower.bindings}
+    bindings = with_cache(definition, {**follower.objects, **follower.bindings}, follower.catalog.folder)
     built: Retriever = recipe.build(dataset, threads=threads, bindings=bindings)
     with maintenance.holding(), NewFolder(follower.catalog.folder, ARTIFACTS) as new:
         folder = new.path / "model"
@@ -440,6 +426,10 @@ def erase(catalog: CatalogFile, writer: Writer) -> None:
 
     with writer.exclusively():
         catalog.maintain(rewritten)
+    if (catalog.folder / EMBEDDINGS).exists():
+        with catalog.scanning() as connection:
+            rows = connection.execute("SELECT title, text FROM items UNION ALL SELECT '', query FROM clicks")
+            EmbeddingStore(catalog.folder / EMBEDDINGS).keep(joined_text(title, text) for title, text in rows)
 
 
 def backup(follower: Follower, path: Path) -> Path:
@@ -563,6 +553,9 @@ def stats(follower: Follower, generation: Generation) -> dict[str, Any]:
     }
     files = [follower.catalog.path.with_name(NAME + end) for end in ("", "-wal")]
     sizes["catalog"] = sum(file.stat().st_size for file in files if file.exists())
+    kept = follower.catalog.folder / EMBEDDINGS
+    if kept.exists():
+        sizes["embeddings"] = kept.stat().st_size
     count = len(generation.items)
     return {
         "generation": generation.state.generation,
@@ -608,6 +601,12 @@ def snapshot(maintenance: Maintenance, name: str) -> None:
 
     with maintenance.holding():
         maintenance.commit(kept)
+
+
+def snapshots(connection: sqlite3.Connection) -> list[dict[str, Any]]:
+    """Return the name and the time of each snapshot, oldest first."""
+    rows = connection.execute("SELECT name, time FROM snapshots ORDER BY time, name").fetchall()
+    return [{"name": name, "time": time} for name, time in rows]
 
 
 def rollback(follower: Follower, maintenance: Maintenance, name: str) -> None:

@@ -23,6 +23,8 @@ SIGNAL = "signal"
 """The kind of recipes that need only the metadata of the items that there are."""
 LEXICAL = ("bm25", "tfidf")
 """Kinds that learn from nothing but the items."""
+OF_ITEMS = (*LEXICAL, "typo_tolerant", "dense", "pq", "late_interaction", "sidr")
+"""Kinds that are made of items and an encoder, without clicks: the first search builds them."""
 _NAME = re.compile(r"[A-Za-z_]\w{0,63}")
 
 CACHE = "cache"
@@ -82,6 +84,8 @@ class Definition:
         What a static member was built of, and what a live one has settled on.
     objects : dict of str to str
         The folders of encoders that are stored in the engine, by fingerprint.
+    references : dict of str to dict
+        Descriptions of encoders whose model lies elsewhere, by fingerprint.
     """
 
     name: str
@@ -94,6 +98,7 @@ class Definition:
     files: Files = field(default_factory=dict)
     trained: TrainingMoment | None = None
     objects: dict[str, str] = field(default_factory=dict)
+    references: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     @property
     def needs(self) -> list[str]:
@@ -117,6 +122,11 @@ class Definition:
     def is_made_of_items(self) -> bool:
         """Whether it is made of the items that there are, at the first search after a change: words in fields."""
         return self.type == COMPOSITE and self.recipe is not None and self.recipe.get("recipe") in LEXICAL
+
+    @property
+    def waits_for_clicks(self) -> bool:
+        """Whether it learns from clicks, so that it is not built before it is asked for."""
+        return self.recipe is None or not _is_of_items(Recipe.stored(self.recipe))
 
     @property
     def remembers(self) -> bool:
@@ -152,7 +162,9 @@ class Definition:
     def _check(self) -> None:
         """Raise FormatError for what no engine stores."""
         texts = all(isinstance(text, str) for text in (self.name, self.type, self.expression, self.artifact))
-        tables = all(isinstance(table, dict) for table in (self.recipe or {}, self.settled, self.files, self.objects))
+        held = (self.recipe or {}, self.settled, self.files, self.objects, self.references)
+        tables = all(isinstance(table, dict) for table in held)
+        tables = tables and all(isinstance(each, dict) for each in self.references.values())
         moment = self.trained is None or all(type(number) in (int, float) for number in asdict(self.trained).values())
         if not texts or not tables or not moment or self.type not in (LIVE, STATIC, COMPOSITE):
             raise FormatError(f"The catalog must define members. Got {self!r:.120}: restore a backup.")
@@ -261,6 +273,10 @@ def _reads_metadata(recipe: Recipe) -> bool:
         return True
     parts = recipe.settings.get("parts")
     return isinstance(parts, list) and any(isinstance(part, Recipe) and _reads_metadata(part) for part in parts)
+
+
+def _is_of_items(recipe: Recipe) -> bool:
+    return recipe.kind in OF_ITEMS and all(map(_is_of_items, recipe.nested))
 
 
 def member_class(recipe: Recipe, known: Mapping[str, Definition]) -> type[LiveMember] | None:

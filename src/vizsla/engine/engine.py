@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
 from vizsla.base.page import Page
 from vizsla.base.queries import Queries
 from vizsla.base.retriever import Retriever
-from vizsla.base.web_search import stacked
 from vizsla.core.candidates import Candidates, PairScores
 from vizsla.core.catalog import Item
 from vizsla.core.explanation import Explanation
@@ -31,7 +30,9 @@ from vizsla.engine.catalog import DURABILITY, CatalogFile, check_is_engine, sett
 from vizsla.engine.changes import Changes
 from vizsla.engine.follower import Follower
 from vizsla.engine.generation import Generation
-from vizsla.engine.maintenance import Maintenance
+from vizsla.engine.live_metadata import fields_of
+from vizsla.engine.maintenance import MEMORY_MB, Maintenance
+from vizsla.engine.objects import with_encoders
 from vizsla.engine.segments import FLUSH_ROWS
 from vizsla.engine.sync import SyncReport, sync_path
 from vizsla.engine.writer import Writer
@@ -45,9 +46,6 @@ if TYPE_CHECKING:
     from vizsla.engine.live_completion import LiveCompletions
 
 T = TypeVar("T")
-
-MEMORY_MB = 1024
-"""What merging may take unless another number is given."""
 
 
 class ExplainedCandidates(NamedTuple):
@@ -222,6 +220,7 @@ class Engine(LiveRetriever):
         self._maintenance = Maintenance(
             catalog, self._follower, self._writer.store, flush_rows=self._flush_rows, memory_mb=memory_mb
         )
+        self._follower.build = self.rebuild
         self._completions: LiveCompletions | None = None
         self._worker: threading.Thread | None = None
         self._worker_error: Exception | None = None
@@ -274,7 +273,7 @@ class Engine(LiveRetriever):
         administration.check_mappings(members=members, metadata=metadata, bindings=bindings)
         for name, kind in (metadata or {}).items():
             check_choice(f"metadata[{name!r}]", kind, list(COLUMN_KIND_NAMES))
-        wanted = dict(members or {})
+        wanted = {name: with_encoders(each) for name, each in (members or {}).items()}
         chosen = default if default is not None else next(reversed(wanted), "")
         definitions = administration.all_defined(wanted)  # what cannot be a member is found before a folder is made
         if chosen and chosen not in definitions:
@@ -372,6 +371,11 @@ class Engine(LiveRetriever):
     def members(self) -> dict[str, str]:
         """The members: the kind of each, or its expression."""
         return {name: each.shown for name, each in self.generation().definitions.items()}
+
+    @property
+    def fields(self) -> dict[str, str]:
+        """The kind of each metadata field: number, date, text, list or boolean."""
+        return {name: each.kind for name, each in administration.scan(self._follower, fields_of).items()}
 
     @contextmanager
     def transaction(self) -> Iterator[Changes]:
@@ -536,16 +540,9 @@ class Engine(LiveRetriever):
             most = check_positive("k", k) + offset if offset else k
             found = member(query, most, where=filter, threads=threads, syntax=syntax)
             return found if not offset else administration.page_of(found, offset)
-        asked, most = Queries.of(query), check_positive("k", k) + offset
-        # One query at a time where reasons follow: what was paid for its answer serves these.
-        alone = [asked] if len(asked) == 1 else [Queries([text]) for text in asked.texts]
-        found = stacked([member(each, most, where=filter, threads=threads, syntax=syntax) for each in alone or [asked]])
-        page = found if not offset else administration.page_of(found, offset)
-        explained = [
-            [member.explain(each, id, where=filter, syntax=syntax) for id in ids]
-            for each, ids in zip(alone, page.ids, strict=True)
-        ]
-        return ExplainedCandidates(page, explained)
+        most = check_positive("k", k) + offset
+        named = {"where": filter, "syntax": syntax}
+        return ExplainedCandidates(*administration.explained(member, query, most, offset, threads, named))
 
     def complete(self, prefix: str, k: int = 8, *, typos: bool = True) -> list[str]:
         """Return at most `k` titles and past queries that begin with the prefix, the most clicked lately first.
@@ -693,6 +690,10 @@ class Engine(LiveRetriever):
     def rollback(self, name: str) -> None:
         """Let the members be as in a snapshot, in one transaction; items and clicks stay."""
         administration.rollback(self._follower, self._maintenance, name)
+
+    def snapshots(self) -> list[dict[str, Any]]:
+        """Return the name and the time of each snapshot, oldest first."""
+        return administration.scan(self._follower, administration.snapshots)
 
     def history(self) -> list[dict[str, Any]]:
         """Return what happened to members and snapshots, and repairs, oldest first."""

@@ -24,6 +24,7 @@ from vizsla.data.metadata_builder import TITLE_FIELD
 from vizsla.encoders.persistence import given_encoder
 from vizsla.engine.catalog import CatalogFile, State, last_given, state_of
 from vizsla.engine.definitions import (
+    CACHE,
     LIVE,
     Definition,
     bindings_of,
@@ -45,6 +46,7 @@ from vizsla.engine.live_metadata import (
     with_rows,
 )
 from vizsla.engine.member import LiveMember, SlotClicks
+from vizsla.engine.objects import cache_path, load_objects, with_cache
 from vizsla.engine.query_memory import QueryMemory
 from vizsla.engine.row_words import LiveLists, RowWords
 from vizsla.engine.segments import METADATA, Files, Segment, SegmentRows, check_files, read_rows, stored_segments
@@ -119,11 +121,18 @@ class Follower:
         Live objects that recipes name.
     verify : bool
         Whether the checksums of segments are compared when they are opened.
+
+    Attributes
+    ----------
+    build : function of a name, optional
+        Builds a member that was never built, when it is first asked.
     """
 
     def __init__(self, catalog: CatalogFile, bindings: Mapping[str, Any], *, verify: bool = True):
         self.catalog, self.bindings, self.verify = catalog, dict(bindings), verify
         self.objects: dict[str, Any] = {}
+        self.build: Callable[[str], None] | None = None
+        self._building = ForkLock()
         self.lock = ForkLock()
         self._verified = VerifiedFolders(catalog.folder)
         self._open: set[str] = set()
@@ -220,7 +229,8 @@ class Follower:
         self._definitions, self._default = stored_members(connection), default_member(connection)
         self.segments = stored_segments(connection)
         self._metadata_wanted |= any(each.reads_metadata for each in self._definitions.values())
-        self._load_objects()
+        given = self.bindings, self.verify
+        self.objects |= load_objects(self.catalog.folder, self._definitions.values(), self.objects, *given)
         self._open_statics()
         kept = self._open_members()
         starts = dict(zip((segment.folder for segment in before), _starts(before), strict=False)) if kept else {}
@@ -296,14 +306,15 @@ class Follower:
         kind = member_class(recipe, known)
         if kind is None:
             raise FormatError(f"{self.catalog.path}: no class takes the member {definition.name!r}: rebuild it.")
-        return kind(recipe, definition.settled, bindings_of(recipe, self.bindings, self.objects, members))
+        return kind(recipe, definition.settled, self.bound(definition, known, members))
 
-    def _load_objects(self) -> None:
-        """Load the encoders that are stored in the engine and that this process was not given."""
-        for definition in self._definitions.values():
-            for mark, folder in definition.objects.items():
-                if mark not in self.objects and mark not in self.bindings:
-                    self.objects[mark] = load(self.catalog.folder / folder, verify=self.verify)
+    def bound(
+        self, definition: Definition, known: Mapping[str, Definition], members: Mapping[str, LiveMember]
+    ) -> dict[str, Any]:
+        """Return the live objects that a member's recipe names, by the name of the setting."""
+        cache = cache_path(self.catalog.folder, definition, known)
+        given = self.bindings if cache is None else {CACHE: cache, **self.bindings}
+        return bindings_of(Recipe.stored(definition.recipe or {}), given, self.objects, members)
 
     def _open_statics(self) -> None:
         known, self._statics = self._statics, {}
@@ -318,7 +329,8 @@ class Follower:
         built = load(folder, verify=self.verify and not checked)
         if not isinstance(built, Retriever):
             raise FormatError(f"{folder}: expected a Retriever. Got {type(built).__name__}.")
-        known = {id(one): one for one in (*self.objects.values(), *self.bindings.values())}
+        held = with_cache(definition, {**self.objects, **self.bindings}, self.catalog.folder)
+        known = {id(one): one for one in held.values()}
         for encoder in known.values():  # an artifact cannot bring a function back, nor a model that it does not hold
             if isinstance(encoder, Encoder):
                 built = given_encoder(built, encoder)
@@ -522,9 +534,27 @@ class Follower:
     def _served(
         self, statics: dict[str, StaticMember], last: int, definition: Definition, items: LiveCatalog
     ) -> Retriever:
-        if definition.artifact not in statics:
-            raise InputError(f"The member {definition.name!r} must be built first: `engine.rebuild`. Got none yet.")
-        return statics[definition.artifact].over(items, last, lambda since: self._since(since, items))
+        built = statics.get(definition.artifact) or self._first_built(definition)
+        return built.over(items, last, lambda since: self._since(since, items))
+
+    def _first_built(self, definition: Definition) -> StaticMember:
+        """Build a member that was never built, where items are all that it needs."""
+        name = definition.name
+        if self.build is None or definition.waits_for_clicks:
+            raise InputError(
+                f"The member {name!r} must be built first, from the clicks that there are: `engine.rebuild({name!r})`, "
+                f"or `vizsla engine rebuild ENGINE {name}`. Got none yet."
+            )
+        with self._building:
+            for build in (None, self.build):
+                if build is not None:
+                    build(name)
+                self.current()
+                with self.lock:
+                    known = self._definitions.get(name)
+                    if known is not None and known.artifact in self._statics:
+                        return self._statics[known.artifact]
+        raise InputError(f"`member` must be there when it is built. Got {name!r}, dropped meanwhile.")
 
     def _since(self, number: int, items: Strings) -> dict[str, str]:
         """Return ids and texts of live rows after a number."""

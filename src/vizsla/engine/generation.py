@@ -18,6 +18,7 @@ from vizsla.engine.catalog import State
 from vizsla.engine.definitions import (
     COMPOSITE,
     LIVE,
+    STATIC,
     Definition,
     check_member,
     inlined,
@@ -31,6 +32,7 @@ from vizsla.engine.slots import SlotMap
 from vizsla.engine.static_member import ReindexedRetriever
 from vizsla.engine.typo_member import ForgivingView
 from vizsla.errors import InputError
+from vizsla.methods.bm25 import bm25
 
 MAX_CACHED_FILTERS = 64
 """Prepared conditions that a generation keeps."""
@@ -120,6 +122,8 @@ class Generation:
             raise InputError("`using` must be given: the engine has no default member. Use `set_default`.")
         check_member(name, self.definitions)
         definition = self.definitions[name]
+        if not len(self.items) and self.awaits(definition):
+            return ReindexedRetriever(bm25({"": ""}), self.items)  # which finds nothing
         part = self._part(definition)
         if self._memory is None or not definition.remembers:
             return part
@@ -127,6 +131,11 @@ class Generation:
         if definition.artifact and isinstance(part, ReindexedRetriever):
             days = getattr(getattr(part.part, "log", None), "half_life", None)
         return RememberedRetriever(part, self._memory, self.slots, trained=trained, half_life=days)
+
+    def awaits(self, definition: Definition) -> bool:
+        """Return whether a member is, or is made of, one that was never built and that the first search builds."""
+        unbuilt = definition.type == STATIC and not definition.artifact and not definition.waits_for_clicks
+        return unbuilt or any(self.awaits(self.definitions[each]) for each in definition.needs)
 
     def _part(self, definition: Definition) -> Retriever:
         if definition.type == LIVE:

@@ -52,6 +52,8 @@ WAIT_S = 600.0
 ROWS = "rows"
 
 METADATA_PART = f"m{METADATA}"
+MEMORY_MB = 1024
+"""What merging may take unless another number is given."""
 MERGE_FACTOR = 2.5
 """Bytes of memory that merging needs for each byte of the parts that are merged, at most; 1.6 to 1.9 were seen."""
 FLUSH_SHARE = 0.25

@@ -81,6 +81,17 @@ class SqliteFile:
         """Within the block, nothing else writes; at its end all is stored, or nothing when it raises."""
         return self._transaction("BEGIN IMMEDIATE")
 
+    def truncate_log(self) -> None:
+        """Move what the log holds into the file, and leave no log; raise where another process reads it."""
+        with self._named_errors():
+            pid, connection = self._opened()
+            if connection is None or pid != os.getpid():
+                return
+            with _SQLITE:
+                busy = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
+        if busy:
+            raise InputError(f"{self.path}: its log must be free to be erased. Got a process that reads it: try again.")
+
     def close(self) -> None:
         """Close this thread's connection; the next use opens another."""
         pid, connection = self._opened()
