@@ -101,5 +101,5 @@ def test_a_match_set_cannot_be_measured():
 
 
 def test_a_measure_without_a_provider_is_refused():
-    with pytest.raises(InputError, match="computable with what is installed"):
+    with pytest.raises(InputError, match=r"computable with what is installed.*For RBP: pip install"):
         measured("RBP(p=0.8)", {"q": {"a": 1}}, Candidates.from_dict({"q": {"a": 1.0}}))

@@ -214,6 +214,17 @@ def ranked_run(run: Candidates) -> dict[str, dict[str, float]]:
     return {query: {item: float(len(row) - rank) for rank, item in enumerate(row)} for query, row in rows if row}
 
 
+def _remedy(measures: Sequence[Any]) -> str:
+    """Return what would have to be installed for measures that no installed provider computes."""
+    providers = list(ir_measures_module().providers.registry.values())
+    ready = [each for each in providers if each.is_available()]
+    for measure in measures:
+        if not any(each.supports(measure) for each in ready):
+            others = (each.install_instructions() for each in providers if each.supports(measure))
+            return next((f" For {measure}: {command}" for command in others if command), "")
+    return ""
+
+
 class Measuring:
     """Measures and judgments, ready for any number of runs.
 
@@ -244,7 +255,9 @@ class Measuring:
         try:
             self._evaluator = ir_measures_module().evaluator(others, numbered) if others else None
         except ValueError as error:
-            raise InputError(f"`measures` must be computable with what is installed. {error}") from None
+            raise InputError(
+                f"`measures` must be computable with what is installed. {error}{_remedy(others)}"
+            ) from None
 
     def __call__(self, run: Candidates) -> tuple[dict[str, float], PerQuery]:
         """Return each measure's mean and its value for each query, in the order of the judgments.
