@@ -15,6 +15,7 @@ from vizsla.errors import InputError, check_choice
 from vizsla.evaluation.evaluate import Evaluation, evaluate
 from vizsla.evaluation.measures import DEFAULT_MEASURES, parse_measures
 from vizsla.evaluation.report import COST_HEADER, cost_cells, json_text, measure_cell, print_report, write_text
+from vizsla.methods.cur.budgeted import PLANNED, BudgetedSearch
 
 
 class Sweep:
@@ -117,8 +118,9 @@ def variants(
 ) -> Iterator[tuple[float, Retriever]]:
     """Yield the retriever at each value of one of its arguments.
 
-    The budget of a budgeted search and the effort of an index are changed as they are; any other argument of the
-    function that built the retriever is changed in its recipe, which is built again from the dataset.
+    The budget, `rounds`, `epsilon` and `stop` of a budgeted search and the effort of an index are changed as they are;
+    any other argument of the function that built the retriever is changed in its recipe, which is built again from the
+    dataset.
 
     Parameters
     ----------
@@ -141,6 +143,10 @@ def variants(
         return
     if isinstance(source, Retriever) and setting == "effort" and source.has_effort:
         yield from ((value, source.with_effort(int(value))) for value in numbers)
+        return
+    if isinstance(source, BudgetedSearch) and setting in PLANNED:
+        for value in numbers:
+            yield value, source.with_plan(**{setting: int(value) if setting == "rounds" else float(value)})
         return
     recipe = source.recipe if isinstance(source, Retriever) else source
     for value in numbers:

@@ -10,7 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.methods.cur.scorers import ANCHORS, ITEMS, QUERIES, full
-from vizsla.methods.cur import adacur, score_anchors
+from vizsla.errors import InputError
+from vizsla.evaluation.sweep import variants
+from vizsla.methods.cur import adacur, residual_cur, score_anchors
 from vizsla.methods.cur.estimates import CurEstimates
 from vizsla.methods.cur.factors import Factors
 from vizsla.methods.cur.plan import Plan, spend
@@ -92,3 +94,24 @@ def test_stopping_saves_calls_and_is_stored(tmp_path):
     calls = [made(QUERIES, k=10).stats.model_calls for made in (search, search.with_budget(50))]
     assert calls[0] < 40 * len(QUERIES) and calls[1] < 50 * len(QUERIES), calls
     assert search("a b c", k=10).ids == search(QUERIES, k=10).ids[:1], "alone as in company"
+
+
+def test_a_plan_can_be_changed_without_fitting_anything_again():
+    words = tfidf(ITEMS)
+    anchors = score_anchors(words, ANCHORS)
+    search = adacur(words, anchors, budget=40, rounds=8)
+    changed, built = search.with_plan(rounds=3, epsilon=0.25), adacur(words, anchors, budget=40, rounds=3, epsilon=0.25)
+    assert changed.plan == built.plan and search.plan.rounds == 8
+    assert changed(QUERIES, k=40).ids == built(QUERIES, k=40).ids
+    assert changed.recipe == built.recipe
+    with pytest.raises(InputError, match="`changes` must be one of rounds"):
+        search.with_plan(budget=3)
+
+
+def test_rounds_and_stop_of_a_search_that_keeps_no_anchors_can_be_swept():
+    words = tfidf(ITEMS)
+    search = residual_cur(words, score_anchors(words, ANCHORS), words, budget=20)
+    for setting, values in (("rounds", [2, 5]), ("stop", [0.5, 2.0])):
+        made = dict(variants(search, setting, values, None))
+        assert [getattr(one.plan, setting) for one in made.values()] == values
+        assert made[values[0]](QUERIES, k=5).ids == search.with_plan(**{setting: values[0]})(QUERIES, k=5).ids

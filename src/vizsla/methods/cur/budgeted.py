@@ -22,7 +22,7 @@ from vizsla.core.explanation import Explanation
 from vizsla.core.strings import Strings
 from vizsla.core.validation import validate_args
 from vizsla.data.filter import Filter
-from vizsla.errors import CompositionError, InputError, check_positive
+from vizsla.errors import CompositionError, InputError, check_choice, check_positive
 from vizsla.methods.cur.components import check_cheap, found_by
 from vizsla.methods.cur.estimates import Estimates, FinalWeights
 from vizsla.methods.cur.factors import Factors
@@ -212,6 +212,8 @@ def _ranked(rows: Sequence[tuple[Int64Array, Float32Array]], items: Strings, sta
 MAX_NUMBERS_HELD = 1 << 25
 """Numbers that are held at a time for queries that advance together."""
 MAX_RIDGE = 1e6
+PLANNED = ("rounds", "how", "epsilon", "stop")
+"""Settings of a plan that can be changed without fitting anything again."""
 
 
 class BudgetedSearch(BudgetedRetriever):
@@ -273,6 +275,20 @@ class BudgetedSearch(BudgetedRetriever):
             first = max(1, round(first * check_positive("budget", budget) / self.plan.budget))
         other.plan = replace(self.plan, budget=budget, first=first)
         return self._kept(other, budget=budget)
+
+    def with_plan(self, **changes: Any) -> Self:
+        """Return the same search that spends its calls otherwise; it shares all arrays, and nothing is fitted again.
+
+        Parameters
+        ----------
+        **changes
+            `rounds`, `how`, `epsilon` or `stop`, as the function that built it takes them.
+        """
+        for name in changes:
+            check_choice("changes", name, PLANNED)
+        other = copy(self)
+        other.plan = replace(self.plan, **changes)
+        return self._kept(other, **changes)
 
     @property
     def effort(self) -> int:
