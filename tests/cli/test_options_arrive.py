@@ -10,7 +10,7 @@ import pytest
 
 from tests.cli.commands import COMMANDS, ELSEWHERE, ITEMS, WORDS
 from tests.cli.recording import Recorder
-from vizsla import bm25, dense
+from vizsla import bm25, dense, load
 from vizsla.cli import main
 from vizsla.cli.verbs import parser
 from vizsla.encoders.lsa import LsaEncoder
@@ -252,6 +252,28 @@ def test_anchors_options_arrive(files, tmp_path, monkeypatch):
     assert [prior.kind for prior in found["2"]] == ["tokens", "dense"] and found["0"].kind == "bm25"
     assert main([*map(str, [*argv, *options, "--estimate", "-o", tmp_path / "other"])]) == 0
     assert not (tmp_path / "other").exists()
+
+
+def test_the_papers_budgeted_searches_are_built(files, tmp_path, capsys):
+    argv = ["index", "anchors", files / "items.jsonl", "--queries", files / "queries.tsv", "--scorer", files / "bm25"]
+    argv += ["--anchors", "2", "--budget", "3", "--paper", "--prior", files / "tokens"]
+    assert main([*map(str, [*argv, "--method", "adacur", "--rounds", "2", "-o", tmp_path / "adacur"])]) == 0
+    assert main([*map(str, [*argv, "--method", "anncur", "--first-calls", "1", "-o", tmp_path / "anncur"])]) == 0
+    made = {name: load(tmp_path / name) for name in ("adacur", "anncur")}
+    assert [(one.ridge, one.plan.budget, one.plan.rounds, one.plan.first) for one in made.values()] == [
+        (0.0, 3, 2, None),
+        (0.0, 3, 2, 1),
+    ]
+    assert all(one.first.kind == "tokens" for one in made.values())
+    capsys.readouterr()
+    for wrong, told in (
+        (["--method", "adacur", "--rank", "2"], "`--rank` must be left out with `--method adacur`"),
+        (["--method", "anncur", "--rounds", "2"], "`--rounds` must be left out"),
+        (["--method", "adacur", "--prior", files / "dense"], "`--prior` must be given once at most"),
+        ([], "`--paper` must be left out with `--method residual`"),
+    ):
+        assert main([*map(str, [*argv, *wrong, "-o", tmp_path / "no"])]) == 2
+        assert told in capsys.readouterr().err
 
 
 def test_options_of_an_export_arrive(files, tmp_path, monkeypatch):

@@ -30,6 +30,7 @@ from vizsla.indexes.pq.pq_index import PqIndex
 from vizsla.io.write import write_dataset
 from vizsla.methods.bi_encoder import BiEncoderSettings, train_bi_encoder
 from vizsla.methods.cross_encoder import CrossEncoderSettings, train_cross_encoder
+from vizsla.methods.cur import adacur, anncur
 from vizsla.methods.cur.anchors import anchor_queries
 from vizsla.methods.dense import dense
 from vizsla.methods.dssm import DssmSettings, train_dssm
@@ -55,7 +56,7 @@ MIRRORED = {
     "index tfidf": [tfidf],
     "index dense": [LsaEncoder.fit, SentenceEncoder, dense, FlatIndex.build, HnswIndex.build, IvfIndex.build,
                     PqIndex.build],
-    "index anchors": [anchor_queries, residual_cur],
+    "index anchors": [anchor_queries, residual_cur, adacur, anncur],
     "index sidr": [],
     "index pq": [PqIndex.build],
     "train tokens": [train_tokens, tokens],
@@ -87,7 +88,7 @@ NOT_OPTIONS = {
     "index tokens": {"batch", "epochs", "expansions", "half_life", "negatives", "rate", "temperature"},
     "index dense": {"batch", "bigrams", "device", "download", "max_tokens", "min_texts", "rounds", "sample", "threads",
                     "trigrams", "unigrams"},
-    "index anchors": {"epsilon", "pool_size"},
+    "index anchors": {"anchor_items", "epsilon", "pool_size"},
     "train sidr": {"teacher_share"},
     "train jpq": {"bytes", "memory_mb", "model", "opq", "rounds"},
     "eval": {"k", "name"},
