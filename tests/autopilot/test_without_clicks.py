@@ -12,6 +12,7 @@ from vizsla.autopilot.without_clicks import pseudo_searches
 from vizsla.base.encoder import FunctionEncoder
 from vizsla.encoders.lsa import LsaEncoder
 from vizsla.errors import InputError
+from vizsla.learning import pseudo_clicks
 from vizsla.methods.tokens.taught_tokens import pseudo_queries, taught_tokens, teacher_clicks
 from vizsla.scorers import FunctionScorer
 
@@ -50,6 +51,18 @@ def test_queries_are_made_of_titles_and_sentences():
     assert pseudo_queries(data, seed=1) == made
     assert pseudo_queries(data, generate=lambda text: [text[:3], " "]) == [("Fig", 0)]
     assert pseudo_searches(data, made).wanted.toarray().tolist() == [[1.0]] * len(made)
+
+
+def test_generated_queries_are_clicks_that_pefa_learns_from():
+    data = vizsla.Dataset.of({"f": "a fig tree", "p": "a pear tree"})
+    made = pseudo_clicks(data, weight=0.5, generate=lambda text: ["figue" if "fig" in text else "poire"])
+    assert made == [("figue", "f", 0.5), ("poire", "p", 0.5)]
+    numbers = {(text, data.item_ids[number]) for text, number in pseudo_queries(data, seed=3)}
+    assert {(text, item) for text, item, _ in pseudo_clicks(data, seed=3)} == numbers
+    words = vizsla.bm25(data)
+    assert words("poire").ids == [[]]
+    taught = vizsla.pefa(words, [*made, ("sweet", "f")], "xs", weight=0.5, calibrated=False)
+    assert taught("poire", k=1).ids == [["p"]] and taught("sweet", k=1).ids == [["f"]]
 
 
 def test_a_teachers_hits_are_clicks():

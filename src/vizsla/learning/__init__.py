@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from vizsla.methods.jpq.train_jpq import train_jpq as train_jpq
     from vizsla.methods.sidr.settings import SidrSettings as SidrSettings
     from vizsla.methods.sidr.train_sidr import train_sidr as train_sidr
+    from vizsla.methods.tokens.taught_tokens import pseudo_clicks as pseudo_clicks
+    from vizsla.methods.tokens.taught_tokens import pseudo_queries as pseudo_queries
     from vizsla.methods.tokens.train_tokens import train_tokens as train_tokens
 
 _PUBLIC = {
@@ -25,6 +27,8 @@ _PUBLIC = {
     "JpqSettings": "vizsla.methods.jpq.settings",
     "QueryModel": "vizsla.methods.jpq.query_adapter",
     "SidrSettings": "vizsla.methods.sidr.settings",
+    "pseudo_clicks": "vizsla.methods.tokens.taught_tokens",
+    "pseudo_queries": "vizsla.methods.tokens.taught_tokens",
     "train_bi_encoder": "vizsla.methods.bi_encoder",
     "train_cross_encoder": "vizsla.methods.cross_encoder",
     "train_dssm": "vizsla.methods.dssm",

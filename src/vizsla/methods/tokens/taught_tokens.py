@@ -68,6 +68,36 @@ def pseudo_queries(
     return list(dict.fromkeys(found))
 
 
+def pseudo_clicks(
+    dataset: Dataset,
+    *,
+    weight: float = 1.0,
+    seed: int = 0,
+    max_items: int = MAX_ITEMS,
+    generate: Generate | None = None,
+) -> list[tuple[str, str, float]]:
+    """Return generated queries as clicks on the items that they were made from, for methods that learn from clicks.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        Items with texts.
+    weight : float
+        The weight of each such click.
+    seed, max_items, generate
+        As in `pseudo_queries`.
+
+    Examples
+    --------
+    >>> fruit = Dataset.of({"f": "A fig is a fruit. It grows on small trees in the south."})
+    >>> pseudo_clicks(fruit, generate=lambda text: ["purple fruit"])
+    [('purple fruit', 'f', 1.0)]
+    """
+    ids = dataset.item_ids
+    made = pseudo_queries(dataset, seed=seed, max_items=max_items, generate=generate)
+    return [(text, ids[number], weight) for text, number in made]
+
+
 def _span(text: str, rng: np.random.Generator) -> str:
     """Return some words in a row of a sentence."""
     sentences = [sentence.split() for sentence in _SENTENCE.split(text) if len(sentence.split()) >= SPAN_WORDS[0]]
