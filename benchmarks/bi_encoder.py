@@ -2,6 +2,7 @@
 
     python -m benchmarks.bi_encoder train tldr --folder FOLDER
     python -m benchmarks.bi_encoder compare tldr --folder FOLDER
+    python -m benchmarks.bi_encoder methods tldr --folder FOLDER    # PEFA and JPQ over it
 
 Training goes on where it was stopped. Weights stay outside of the repository.
 """
@@ -22,6 +23,7 @@ from benchmarks.cross_encoder_model import minilm
 from benchmarks.pefa_collection import Collection
 from vizsla.data.dataset import Dataset
 from vizsla.learning.loop import TrainingProgress
+from vizsla.typing import Float32Array
 
 SETTINGS: dict[str, dict[str, Any]] = {
     "tldr": {
@@ -36,6 +38,8 @@ SETTINGS: dict[str, dict[str, Any]] = {
 """Chosen for two cores, before any test query was asked."""
 DATA = ("tldr", "squad-sent")
 SPLITS = ("test-seen", "test-unseen")
+BYTES = 24
+FLAT, OPQ, JPQ = "fine-tuned", f"OPQ, {BYTES} bytes", f"JPQ, {BYTES} bytes"
 MAX_TOKENS = 128
 """What texts are cut to in the comparison, as those of the stored MiniLM vectors are."""
 
@@ -75,25 +79,77 @@ def vectors(data: Dataset, model: Path) -> Path:
     return file
 
 
+def past_vectors(data: Dataset, model: Path) -> tuple[list[str], Float32Array]:
+    """Return the training queries that no test asks, and their vectors, made once beside the model."""
+    from vizsla.encoders.sentence import SentenceEncoder
+
+    tested, file = set(asked(data)), model.with_name(f"{model.name}-past.npy")
+    texts = [text for text in dict.fromkeys(data.query_texts("train")[1]) if text not in tested]
+    if not file.exists():
+        encoder = SentenceEncoder(str(model), max_tokens=MAX_TOKENS, download=False)
+        np.save(file, encoder.queries(texts).astype(np.float16))
+    return texts, np.load(file).astype(np.float32)
+
+
 def asked(data: Dataset) -> list[str]:
     """Return the texts of all test queries, each once."""
     return list(dict.fromkeys(text for split in SPLITS for text in data.query_texts(split)[1]))
 
 
-def tuned(data: Dataset, model: Path) -> Any:
-    """Return flat search over a trained model's vectors."""
+def tuned(data: Dataset, model: Path, *, past: bool = False) -> Any:
+    """Return flat search over a trained model's vectors, for test queries or for past ones too."""
     from vizsla.encoders.precomputed import PrecomputedEncoder
     from vizsla.methods.dense import dense
 
-    arrays = np.load(vectors(data, model))
-    encoder = PrecomputedEncoder(asked(data), arrays["queries"].astype(np.float32))
-    return dense(data, encoder, vectors=arrays["items"].astype(np.float32))
+    arrays, texts = np.load(vectors(data, model)), asked(data)
+    queries = arrays["queries"].astype(np.float32)
+    if past:
+        more, rows = past_vectors(data, model)
+        texts, queries = [*texts, *more], np.concatenate([queries, rows])
+    return dense(data, PrecomputedEncoder(texts, queries), vectors=arrays["items"].astype(np.float32))
+
+
+def over(data: Dataset, model: Path) -> dict[str, Any]:
+    """Return PEFA and codes over a trained model's vectors."""
+    from vizsla.indexes.pq.pq_index import PqIndex
+    from vizsla.methods.dense import Dense
+    from vizsla.methods.jpq.train_jpq import train_jpq
+    from vizsla.methods.pefa import pefa_xl, pefa_xs
+
+    flat = tuned(data, model, past=True)
+    items = np.load(vectors(data, model))["items"].astype(np.float32)
+    coded = Dense(flat.items, flat.encoder, PqIndex.build(items, bytes=BYTES, rounds=10))
+    return {
+        FLAT: flat,
+        "PEFA-XS, Eq. 8 to the letter": pefa_xs(flat, data, paper=True),
+        "PEFA-XL, Eq. 6 to the letter, λ 0.1": pefa_xl(flat, data, weight=0.1, paper=True),
+        "PEFA-XS, default": pefa_xs(flat, data),
+        "PEFA-XL, default": pefa_xl(flat, data),
+        OPQ: coded,
+        JPQ: train_jpq(coded, data, teacher=flat, clicked_margin="auto"),
+    }
+
+
+def report_methods(name: str, model: Path) -> None:
+    """Print what PEFA and JPQ give over a trained model, with tests against it and of JPQ against OPQ."""
+    from vizsla.evaluation import compare
+    from vizsla.evaluation.compare import paired_tests
+
+    data = Dataset.open(data_folder() / name)
+    systems = over(data, model)
+    for split in SPLITS:
+        found = compare(systems, data, split, ("R@10", "RR@10", "R@100"), baseline=FLAT, latency_queries=0)
+        print(f"{name} {split}\n{found.to_markdown()}")
+        codes = {each: found.evaluations[each] for each in (JPQ, OPQ)}
+        for test in [*found.tests, *paired_tests(codes)]:
+            ends = f"{test.low:+.4f} to {test.high:+.4f}"
+            print(f"{test.measure}: {test.a} − {test.b} {test.difference:+.4f} ({ends}), p = {test.p:.4f}")
 
 
 def main() -> None:
-    """Train, or compare."""
+    """Train, compare, or measure methods over the encoder."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.bi_encoder")
-    parser.add_argument("verb", choices=["train", "compare"])
+    parser.add_argument("verb", choices=["train", "compare", "methods"])
     parser.add_argument("data", choices=DATA)
     parser.add_argument("--folder", type=Path, required=True)
     parser.add_argument("--model", type=Path, help="another encoder to compare")
@@ -102,6 +158,9 @@ def main() -> None:
     arguments.folder.mkdir(parents=True, exist_ok=True)
     if arguments.verb == "train":
         print(train(arguments.data, arguments.folder, **arguments.options))
+        return
+    if arguments.verb == "methods":
+        report_methods(arguments.data, arguments.model or arguments.folder / arguments.data)
         return
     from vizsla.evaluation import compare
 

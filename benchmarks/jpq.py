@@ -3,7 +3,7 @@
 MiniLM vectors as stored with the collections. Settings are the defaults of `jpq`, but for OPQ's rounds: the weight of
 the click loss, epochs and clicked margin are chosen on held-out training clicks; test queries are only measured.
 "won back" is the share of what OPQ lost against flat. `--sizes 8 48` and `--sets tldr` run a part. At 48 bytes PEFA-XS
-is tried as the teacher, too.
+is tried as the teacher, too. `--plots FOLDER` draws the paper's Figures 4 and 5.
 """
 
 from __future__ import annotations
@@ -11,7 +11,9 @@ from __future__ import annotations
 import argparse
 import sys
 import warnings
+from collections.abc import Mapping, Sequence
 from functools import partial
+from itertools import product
 from pathlib import Path
 from time import perf_counter, process_time
 from typing import Any
@@ -22,13 +24,16 @@ from benchmarks.jpq_model import trained_model
 from benchmarks.pefa_collection import Collection
 from benchmarks.rows import Row, arguments, report
 from vizsla.base.retriever import Retriever
-from vizsla.evaluation.compare import compare
+from vizsla.evaluation.compare import Comparison, compare
+from vizsla.evaluation.plots import COSTS, plot_curves
 from vizsla.indexes.pq.pq_index import PqIndex
 from vizsla.methods.dense import Dense
 from vizsla.methods.jpq.train_jpq import train_jpq
 from vizsla.methods.pefa import pefa_xs
 
 SIZES = (8, 16, 24, 48)
+TIMED = 500
+"""Queries that are timed for a plot."""
 
 
 def main() -> None:
@@ -37,10 +42,28 @@ def main() -> None:
     given = arguments("jpq", own=_add_options)
     rows: list[Row] = []
     for name in given.sets:
-        one = Collection(name)
+        one, points = Collection(name), []
         for size in (8,) if given.quick else given.sizes:
-            rows += _size_rows(one, size, given)
+            made, compared = _size_rows(one, size, given)
+            rows += made
+            points.append(compared)
+        if given.plots:
+            draw(points, name, Path(given.plots))
     report(rows, given.json)
+
+
+def draw(compared: Sequence[Mapping[str, Comparison]], name: str, folder: Path) -> None:
+    """Draw the paper's Figures 4 and 5: quality by bytes and by time per query, a curve for each way to code."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for split, (cost, (what, unit)) in product(SPLITS, {x: COSTS[x] for x in ("bytes_per_item", "ms_p50")}.items()):
+        curves: dict[str, list[tuple[float, float]]] = {}
+        for each in compared:
+            for system, one in each[split].evaluations.items():
+                point = (float(getattr(one.cost, cost)), float(one.measures[MEASURES[0]]))
+                if system != "flat" or system not in curves:  # the same at all sizes
+                    curves.setdefault(system, []).append(point)
+        title, file = f"{name}, {split}: quality against {what}", folder / f"jpq-{name}-{split}-{what}.svg"
+        plot_curves(curves, file, xlabel=unit, ylabel=MEASURES[0], title=title)
 
 
 def _add_options(parser: argparse.ArgumentParser) -> None:
@@ -56,6 +79,7 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--reassignments", type=_auto, default="auto", help="of clicked items (default: auto)")
     parser.add_argument("--rounds", type=int, default=10, help="of OPQ (default: 10)")
     parser.add_argument("--indexes", metavar="FOLDER", help="keep what OPQ made there for other runs")
+    parser.add_argument("--plots", metavar="FOLDER", help="draw quality by bytes and by time, which is then measured")
     parser.add_argument("--ablation", action="store_true", help="the steps of section 5.3, too")
     parser.add_argument("--teachers", nargs="+", choices=("flat", "pefa"), help="default: flat; at 48 bytes both")
     parser.add_argument("--model", type=int, metavar="EPOCHS", help="train MiniLM as the query side, too, so long")
@@ -64,8 +88,8 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--only-model", action="store_true", help="leave the adapter out")
 
 
-def _size_rows(one: Collection, size: int, given: argparse.Namespace) -> list[Row]:
-    """Return the rows of one collection and size."""
+def _size_rows(one: Collection, size: int, given: argparse.Namespace) -> tuple[list[Row], dict[str, Comparison]]:
+    """Return the rows of one collection and size, and the comparisons by split."""
     flat = one.base()
     index = _index(one, size, given)
     coded = Dense(flat.items, one.encoder, index)
@@ -94,13 +118,14 @@ def _size_rows(one: Collection, size: int, given: argparse.Namespace) -> list[Ro
         how = {"share": given.clicks, "chosen": given.hold_out, "clicked_margin": given.clicked_margin}
         build = partial(trained_model, one, coded, teacher, given.model, **how)
         seconds[f"jpq{name}, model"] = _timed(systems, f"jpq{name}, model", build)
-    compared = {s: compare(systems, one.data, s, MEASURES, latency_queries=1) for s in SPLITS}
+    timed = TIMED if given.plots else 1
+    compared = {s: compare(systems, one.data, s, MEASURES, latency_queries=timed) for s in SPLITS}
     label = f"{one.name}, {size} B, {given.bits} bits"
     rows = [row for split in SPLITS for row in goal_rows(label, split, compared[split], size)]
     rows += [Row(f"{label}, {name}: all training", taken, "", None, "CPU s") for name, taken in seconds.items()]
     if given.ablation:
         rows += ablation_rows(label, one, coded, flat, SPLITS)
-    return rows
+    return rows, compared
 
 
 def _index(one: Collection, size: int, given: argparse.Namespace) -> PqIndex:

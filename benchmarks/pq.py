@@ -1,6 +1,6 @@
 """Product quantization: quality by bytes, speed of a search, memory of building; and the guarded flat index.
 
-`python -m benchmarks.pq [--quick] [--json FILE] [--only scan guard …]`; the part `rivals` has Faiss's other codes.
+`python -m benchmarks.pq [--quick] [--json FILE] [--only scan guard …]`; the parts `rivals` and `ash` have other codes.
 """
 
 from __future__ import annotations
@@ -12,12 +12,13 @@ from collections.abc import Callable, Iterator
 from functools import partial
 
 from benchmarks.contestant import ONE_THREAD
+from benchmarks.pq_ash import ash_rows
 from benchmarks.pq_quality import quality_rows
 from benchmarks.pq_rivals import rival_rows
 from benchmarks.pq_speed import guard_rows, memory_rows, scan_rows
 from benchmarks.rows import Row, arguments, report
 
-PARTS = ("scan", "guard", "memory", "squad-sent", "tldr", "rivals")
+PARTS = ("scan", "guard", "memory", "squad-sent", "tldr", "rivals", "ash")
 
 
 def parts(*, quick: bool) -> dict[str, Callable[[], Iterator[Row]]]:
@@ -29,6 +30,7 @@ def parts(*, quick: bool) -> dict[str, Callable[[], Iterator[Row]]]:
         "squad-sent": partial(quality_rows, "squad-sent", quick=quick),
         "tldr": partial(quality_rows, "tldr", quick=quick),
         "rivals": partial(rival_rows, "squad-sent", quick=quick),
+        "ash": partial(ash_rows, "squad-sent", quick=quick),
     }
 
 

@@ -24,7 +24,8 @@ from vizsla import Dataset, bm25, load, sidr, tokens
 from vizsla.base.encoder import Encoder
 from vizsla.base.retriever import Retriever
 from vizsla.encoders import PrecomputedEncoder
-from vizsla.evaluation.evaluate import evaluate
+from vizsla.evaluation.compare import paired_tests
+from vizsla.evaluation.evaluate import Evaluation, evaluate
 from vizsla.learning import train_sidr, train_tokens
 from vizsla.methods import TokenRetriever
 from vizsla.scorers import LateParametric
@@ -43,7 +44,11 @@ SETTINGS: dict[str, Any] = {
 """What a CPU can afford; rates and scales are the defaults."""
 TABLE_EPOCHS = 6
 """What held-out clicks of squad-sent choose for a table alone."""
+COMPARED = (("sidr beta", "bm25"), ("sidr beta", "learned table"), ("sidr beta + sidr (m=100)", "sidr full"))
+"""Pairs of systems whose differences are tested."""
 Built = TypeVar("Built", bound=Any)
+Kept = dict[tuple[str, str], Evaluation]
+"""What was measured, by split and system."""
 
 
 def main() -> None:
@@ -73,11 +78,18 @@ def _rows(options: argparse.Namespace, model: str) -> Iterator[Row]:
         "learned table": train_tokens(base, dataset, epochs=1 if options.quick else TABLE_EPOCHS),
     }
     systems |= {"sidr beta": beta, **_forms(base, beta)}
+    kept: Kept = {}
     for split in SPLITS:
-        yield from measured(dataset, split, systems, options.queries)
-    yield from _late(options, dataset, {"sidr beta": beta, "bm25": words})
+        yield from measured(dataset, split, systems, options.queries, kept)
+    asked = len(_asked(options, dataset))
+    yield _embedded("bm25", 0, 0, beta)
+    yield _embedded("sidr beta", asked, 0, beta)
+    yield from _late(options, dataset, {"sidr beta": beta, "bm25": words}, kept)
     if options.items is None or len(base.items) <= options.items:
-        yield from _full(options, dataset, beta)
+        yield from _full(options, dataset, beta, kept)
+        yield _embedded("sidr full", asked, len(beta.items), beta)
+        yield _embedded("sidr alpha", 0, len(beta.items), beta)
+    yield from _tested(kept)
 
 
 def _indexed(name: str, build: Callable[[], Built]) -> tuple[Built, list[Row]]:
@@ -104,28 +116,47 @@ def _forms(base: TokenRetriever, beta: TokenRetriever) -> dict[str, Retriever]:
     return {f"sidr beta {name}": base.with_table(beta.encoder.with_forms(queries=form)) for name, form in forms.items()}
 
 
-def _late(options: argparse.Namespace, dataset: Dataset, firsts: dict[str, Any]) -> Iterator[Row]:
+def _late(options: argparse.Namespace, dataset: Dataset, firsts: dict[str, Any], kept: Kept) -> Iterator[Row]:
     """Yield what a second stage makes of beta's items and of BM25's: SiDR's own, or another model's (Table 8)."""
     encoders: dict[str, Encoder] = {"sidr": firsts["sidr beta"].encoder, **minilm_vectors(options.set, dataset)}
     with tempfile.TemporaryDirectory() as folder:
         stages = {name: LateParametric(one, dataset, Path(folder) / "vectors.db") for name, one in encoders.items()}
         for depth, (name, first) in product(options.depths, firsts.items()):
-            yield _cost(options, dataset, f"{name} (m={depth})", first, depth)
+            asked = _asked(options, dataset)
+            items = len({item for ids in first(asked, k=depth).ids for item in ids})
+            for second in stages:
+                # A text is embedded once by each model that needs it: queries by two where the stages differ.
+                models = {second, "sidr"} if name == "sidr beta" else {second}
+                yield _embedded(f"{name} + {second} (m={depth})", len(models) * len(asked), items, first)
             for (second, late), split in product(stages.items(), SPLITS):
                 pipeline = {f"{name} + {second} (m={depth})": (first % depth) >> late}
-                yield from measured(dataset, split, pipeline, options.queries)
+                yield from measured(dataset, split, pipeline, options.queries, kept)
         for late in stages.values():
             late.close()
 
 
-def _cost(options: argparse.Namespace, dataset: Dataset, name: str, first: Retriever, depth: int) -> Row:
-    """Return how many items a second stage has to encode for both splits' queries, of all there are."""
-    found = set()
+def _asked(options: argparse.Namespace, dataset: Dataset) -> list[str]:
+    """Return the queries of both splits."""
+    texts = []
     for split in SPLITS:
         part = dataset if options.queries is None else _some(dataset, split, options.queries)
-        asked = np.flatnonzero(np.diff(part.qrels(split).indptr)).tolist()
-        found |= {item for ids in first([part.queries[row].text for row in asked], k=depth).ids for item in ids}
-    return Row(f"{name}: items to encode", len(found), "all", len(first.items), "items")
+        rows = np.flatnonzero(np.diff(part.qrels(split).indptr)).tolist()
+        texts += [part.queries[row].text for row in rows]
+    return texts
+
+
+def _embedded(name: str, queries: int, items: int, first: Retriever) -> Row:
+    """Return the cost column of Table 8: how many texts a transformer encodes, each once, for both splits' queries."""
+    return Row(f"{name}: texts embedded", queries + items, "all items", len(first.items), "texts")
+
+
+def _tested(kept: Kept) -> Iterator[Row]:
+    """Yield the p-values of `COMPARED`, where both systems were measured."""
+    for split, (ours, theirs) in product(SPLITS, COMPARED):
+        pair = {name: kept[split, name] for name in (ours, theirs) if (split, name) in kept}
+        for test in paired_tests(pair, baseline=theirs) if len(pair) == 2 else ():
+            label = f"{split}: {ours} against {theirs}, {test.measure} {test.low:+.4f} to {test.high:+.4f}"
+            yield Row(label, test.p, "none", None, "p", "", False)
 
 
 def minilm_vectors(name: str, dataset: Dataset) -> dict[str, Encoder]:
@@ -138,19 +169,24 @@ def minilm_vectors(name: str, dataset: Dataset) -> dict[str, Encoder]:
     return {"minilm": PrecomputedEncoder(texts, np.concatenate(parts).astype(np.float32))}
 
 
-def _full(options: argparse.Namespace, dataset: Dataset, beta: TokenRetriever) -> Iterator[Row]:
+def _full(options: argparse.Namespace, dataset: Dataset, beta: TokenRetriever, kept: Kept) -> Iterator[Row]:
     full, costs = _indexed("vectors", lambda: sidr(dataset, beta.encoder))
     yield from costs
     alpha = sidr(dataset, beta.encoder.with_forms(items="learned")).with_query_form("tokens")
     for split in SPLITS:
-        yield from measured(dataset, split, {"sidr full": full, "sidr alpha": alpha}, options.queries)
+        yield from measured(dataset, split, {"sidr full": full, "sidr alpha": alpha}, options.queries, kept)
 
 
-def measured(dataset: Dataset, split: str, systems: dict[str, Retriever], count: int | None) -> Iterator[Row]:
-    """Yield what the systems find for a split's queries, or for so many of them."""
+def measured(
+    dataset: Dataset, split: str, systems: dict[str, Retriever], count: int | None, kept: Kept | None = None
+) -> Iterator[Row]:
+    """Yield what the systems find for a split's queries, or for so many of them; `kept` takes the evaluations."""
     part = dataset if count is None else _some(dataset, split, count)
     for system, retriever in systems.items():
-        found = evaluate(retriever, part, split, MEASURES).measures
+        evaluation = evaluate(retriever, part, split, MEASURES)
+        if kept is not None:
+            kept[split, system] = evaluation
+        found = evaluation.measures
         for measure in MEASURES:
             yield Row(f"{split}: {system}", found[measure], "none", None, measure, "", False)
 
