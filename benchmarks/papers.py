@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from benchmarks.paper_elements import ELEMENTS
 from vizsla._internal.terminal import markdown_table
 
 RESULTS = Path(__file__).with_name("results")
@@ -119,7 +120,8 @@ FINDINGS = (
         "jpq", ABLATION, "partly", "centroids alone restore moved vectors; the row dpq (learned codes) is not run yet",
     ),
     PaperFinding("jpq", "1", "Annoy, FALCONN, FLANN, IMI, ScaNN", "all below JPQ", verdict="not measured",
-                 why="no such baselines in the benchmark"),
+                 command="python -m benchmarks.pq --only rivals",
+                 why="IMI is a row of the command, not run yet; the others are not built"),
     PaperFinding("jpq", "3", "against BoW models and doc2query", "above all", verdict="cannot be run here",
                  why="MS MARCO and trained expansion models are not here"),
     PaperFinding(
@@ -128,7 +130,10 @@ FINDINGS = (
         "softmax loss, own rates; LambdaRank not run yet; one set, 8 bytes; unseen items lose at the last step",
     ),
     PaperFinding("jpq", "F4", "quality by bytes", "JPQ above all at every size", ".775, .839, .863, .884 at 8 to 48",
-                 "jpq", JPQ_COMMAND, "same", "R@10 of squad-sent seen; OPQ .579, .727, .786, .838"),
+                 "jpq", JPQ_COMMAND, "same",
+                 "R@10 of squad-sent seen; OPQ .579, .727, .786, .838; `--plots FOLDER` draws it"),
+    PaperFinding("jpq", "F5", "quality by speed", "JPQ above all at every latency",
+                 command="python -m benchmarks.jpq --plots FOLDER", why="the command draws it; not run yet"),
     PaperFinding("jpq", "2", "the preset with a transformer", "MRR@10 .341", verdict="not measured",
                  command="vizsla train jpq BASE --clicks LOG --paper -o OUT",
                  why="the preset is tested step by step against torch; its rates are for half a million queries"),
@@ -221,6 +226,12 @@ FINDINGS = (
         "sidr", "8", "beta, then another encoder", "+ E5 57.7", "+ MiniLM .699", "sidr", SIDR_COMMAND, "different",
         "MiniLM's vectors have seen no click, and lose MRR@10 against beta's .774",
     ),
+    PaperFinding(
+        "sidr", "8", "cost in embedded texts: BM25, beta, late search, full search",
+        "0, 3.6k, 364k and 21m for 3.6k queries", "0, 3,885, 16,743 and 17,332 for 3,885 queries", "sidr",
+        SIDR_COMMAND, "different",
+        "late search of BM25's best 20; queries in so small a catalog meet nearly all of its 13,447 items",
+    ),
     PaperFinding("sidr", "3", "latency on a GPU", "", verdict="cannot be run here", why="there is no GPU"),
 )  # fmt: skip
 
@@ -310,6 +321,12 @@ same. Every figure of ours stands in the page that is linked, which says how it 
 [XR-Linear](../../docs/methods/xrlinear.md), [ADACUR and ANNCUR](../../docs/methods/adacur.md) is the papers' arithmetic
 to the letter; each page lists what the defaults do instead. Most figures below are of the defaults.
 """
+MISSING = """
+## What is not as in the papers
+
+Elements without a preset. [The papers' formulas](../../docs/reference/papers.md) has what the presets have to the
+letter, and what the defaults do instead.
+"""
 
 
 def page() -> str:
@@ -318,6 +335,10 @@ def page() -> str:
     parts = [INTRODUCTION, f"\n## Headline claims\n\n{claims}\n"]
     for name, title in TITLES.items():
         parts.append(f"\n## {title}\n\n{table_of([each for each in FINDINGS if each.paper == name])}\n")
+    parts.append(MISSING)
+    for name, title in TITLES.items():
+        cells = [each.cells for each in ELEMENTS if each.paper == name]
+        parts.append(f"\n### {title}\n\n{markdown_table(['', 'state', 'instead, or why'], cells)}\n")
     return "".join(parts)
 
 

@@ -74,6 +74,7 @@ def _rows(options: argparse.Namespace, model: str) -> Iterator[Row]:
     yield Row("training", process_time() - start, "none", None, "CPU s")
     systems = {
         "bm25": words,
+        "bm25, BERT's vocabulary": bm25(dataset, analyzer=WordPiece.open(model)),
         "tokens": base,
         "learned table": train_tokens(base, dataset, epochs=1 if options.quick else TABLE_EPOCHS),
     }
@@ -123,7 +124,7 @@ def _late(options: argparse.Namespace, dataset: Dataset, firsts: dict[str, Any],
         stages = {name: LateParametric(one, dataset, Path(folder) / "vectors.db") for name, one in encoders.items()}
         for depth, (name, first) in product(options.depths, firsts.items()):
             asked = _asked(options, dataset)
-            items = len({item for ids in first(asked, k=depth).ids for item in ids})
+            items = _met(first, asked, depth)
             for second in stages:
                 # A text is embedded once by each model that needs it: queries by two where the stages differ.
                 models = {second, "sidr"} if name == "sidr beta" else {second}
@@ -143,6 +144,11 @@ def _asked(options: argparse.Namespace, dataset: Dataset) -> list[str]:
         rows = np.flatnonzero(np.diff(part.qrels(split).indptr)).tolist()
         texts += [part.queries[row].text for row in rows]
     return texts
+
+
+def _met(first: Retriever, asked: list[str], depth: int) -> int:
+    """Return how many different items a second stage meets."""
+    return len({item for ids in first(asked, k=depth).ids for item in ids})
 
 
 def _embedded(name: str, queries: int, items: int, first: Retriever) -> Row:

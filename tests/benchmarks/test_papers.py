@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from benchmarks.paper_elements import ELEMENTS, STATES
 from benchmarks.papers import CLAIM_VERDICTS, CLAIMS, FINDINGS, PAGE, RESULTS, TITLES, VERDICTS, page
 
 NUMBER = re.compile(r"(?<![\w.])\.\d{3}(?!\d)")
@@ -31,3 +32,9 @@ def test_every_claim_has_a_verdict_and_figures_of_a_page():
             missing = [figure for figure in NUMBER.findall(each.ours) if figure not in text]
             assert missing == [] or set(missing) <= set(NUMBER.findall((RESULTS / "pefa.md").read_text())), each.what
     assert {each.paper for each in CLAIMS} == set(TITLES)
+
+
+def test_every_missing_element_has_a_state_and_a_reason():
+    assert {each.paper for each in ELEMENTS} == set(TITLES)
+    assert all(each.state in STATES and each.why for each in ELEMENTS)
+    assert len({(each.paper, each.what) for each in ELEMENTS}) == len(ELEMENTS)

@@ -45,7 +45,12 @@ def test_tables_1_7_and_8_have_quality_index_time_bytes_and_cost(options):
     assert {"indexing bm25", "indexing bags", "indexing vectors", "bags", "vectors"} <= set(rows)
     for system in ("bm25", "tokens", "learned table", "sidr beta", "sidr full", "sidr alpha", "bm25 + sidr (m=5)"):
         assert 0 <= rows[f"test-unseen: {system}"].ours <= 1
-    assert 5 <= rows["sidr beta (m=5): items to encode"].ours <= len(ITEMS)
+    asked = rows["sidr beta: texts embedded"].ours
+    assert rows["bm25: texts embedded"].ours == 0 and rows["sidr alpha: texts embedded"].ours == len(ITEMS)
+    assert rows["sidr full: texts embedded"].ours == asked + len(ITEMS)
+    assert 5 <= rows["sidr beta + sidr (m=5): texts embedded"].ours - asked <= len(ITEMS)
+    tests = [row for row in rows.values() if "sidr beta against bm25" in row.work]
+    assert len(tests) == 2 * len(sidr_train.MEASURES) and all(0 < row.ours <= 1 for row in tests)
 
 
 def test_the_cost_of_a_second_stage_is_the_distinct_items_it_meets(options):
@@ -53,7 +58,8 @@ def test_the_cost_of_a_second_stage_is_the_distinct_items_it_meets(options):
     first = tokens(data, epochs=0)
     asked = [data.queries[row].text for split in sidr_train.SPLITS for row in data.qrels(split).nonzero()[0].tolist()]
     wanted = {item for text in asked for item in first(text, k=2).ids[0]}
-    assert sidr_train._cost(options, data, "tokens", first, 2).ours == len(wanted)
+    assert sidr_train._asked(options, data) == asked
+    assert sidr_train._met(first, asked, 2) == len(wanted)
 
 
 def test_table_4_measures_beta_and_full_search_of_a_saved_model(options, tmp_path):
