@@ -276,6 +276,18 @@ def _weighed(rows: list[tuple[str, ...]], encoder: NgramTfidf, weights: Mapping[
 
 
 def _inverted(rows: Any, entries: int | None) -> InvertedIndex:
+    return InvertedIndex.from_rows(cut_rows(rows, entries))
+
+
+def cut_rows(rows: Any, entries: int | None) -> SparseRows:
+    """Return the rows of items with their `entries` heaviest n-grams, or all.
+
+    Examples
+    --------
+    >>> from scipy.sparse import csr_array
+    >>> cut_rows(csr_array([[0.25, 0.5, 0.125]]), 2).columns.tolist()
+    [0, 1]
+    """
     if entries is not None:
         rows = largest_entries(as_scipy(rows), entries)
-    return InvertedIndex.from_rows(SparseRows.of(rows, name="rows"))
+    return SparseRows.of(rows, name="rows")

@@ -23,18 +23,20 @@ from vizsla.data.dataset import Dataset
 from vizsla.encoders.batching import encode_items
 from vizsla.errors import InputError, check_positive
 from vizsla.indexes.flat import FlatIndex
+from vizsla.indexes.inverted import InvertedIndex
 from vizsla.indexes.pq.pq_index import PqIndex
 from vizsla.indexes.tokens import TokenIndex
 from vizsla.io.atomic import writing
 from vizsla.methods.bm25 import bm25
 from vizsla.methods.bm25_statistics import Statistics
 from vizsla.methods.dense import Dense, dense
-from vizsla.methods.tfidf import Tfidf, tfidf
+from vizsla.methods.tfidf import Tfidf, cut_rows
 from vizsla.methods.tokens.model import TokenRetriever
 from vizsla.text.bag_of_words import length_norms
 
 if TYPE_CHECKING:
     from vizsla.text.analyzers import Analyzer
+    from vizsla.typing import Float32Array
 
 
 ITEMWISE = ("bm25", "dense")
@@ -101,11 +103,12 @@ class ShardModel(NamedTuple):
             )
         return cls(kind, model.encoder, options, f"{mark} {json.dumps(options, sort_keys=True)}")
 
-    def over(self, items: dict[str, str]) -> Retriever:
-        """Return the retriever over these items; nothing is learned."""
+    def over(self, items: dict[str, str], priorities: Float32Array | None = None) -> Retriever:
+        """Return the retriever over these items; nothing is learned. Those of TF-IDF are given what `heaviest` says."""
         ids, texts = Strings.unique(list(items)), list(items.values())
         if self.kind is Tfidf:
-            return tfidf(items, encoder=self.encoder, **self.index)
+            rows = cut_rows(self.encoder.items(texts), **self.index)
+            return Tfidf(ids, self.encoder, InvertedIndex.from_rows(rows, priorities=priorities), **self.index)
         if self.kind is Dense and isinstance(self.index, PqIndex):
             return Dense(ids, self.encoder, self.index.with_items(encode_items(self.encoder, texts)))
         if self.kind is Dense:
@@ -115,6 +118,13 @@ class ShardModel(NamedTuple):
         lengths, b = np.diff(rows.offsets).astype(np.int32), self.index["b"]
         index = TokenIndex.build(rows, norms=length_norms(lengths, self.index["mean"], b))
         return TokenRetriever(ids, self.encoder, index, frequencies=counts, lengths=lengths, b=b, learned=True)
+
+    def heaviest(self, items: dict[str, str]) -> Float32Array:
+        """Return the largest value of each n-gram: a TF-IDF search adds up n-grams in an order that depends on it."""
+        rows = cut_rows(self.encoder.items(list(items.values())), **self.index)
+        largest = np.zeros(rows.width, np.float32)
+        np.maximum.at(largest, rows.columns, rows.values)
+        return largest
 
 
 def build_shards(
@@ -130,9 +140,8 @@ def build_shards(
 
     Shards of BM25 are counted first, and weighed by the counts of all, so that answers are those of one index, bit for
     bit. What must learn from items, such as codes, TF-IDF and tokens, is trained before, on all items or a sample, and
-    given in place of a recipe: its encoder, codebook or table is used as it is, and answers are those of one index, of
-    TF-IDF but for the last bit of scores. A shard that is there already is not
-    built again: after a kill the same call continues.
+    given in place of a recipe: its encoder, codebook or table is used as it is, and answers are those of one index. A
+    shard that is there already is not built again: after a kill the same call continues.
 
     Parameters
     ----------
@@ -189,6 +198,9 @@ def build_shards(
         else:
             words = on.map(_counted, tasks, common=analyzer, memory_mb=memory_mb, what="counting words")
             common = what, reduce(Statistics.merged, words)
+    elif isinstance(what, ShardModel) and what.kind is Tfidf:
+        largest = on.map(_heaviest, tasks, common=what, memory_mb=memory_mb, what="weighing n-grams")
+        common = what, reduce(np.maximum, largest)
     list(on.map(_built, tasks, common=common, memory_mb=memory_mb, what="building shards"))
     parts: list[Any] = [load(task.folder) for task in tasks]
     return Shards(parts)
@@ -219,16 +231,20 @@ def _counted(task: ShardTask, analyzer: Analyzer) -> Statistics:
     return Statistics.of(task.items, analyzer=analyzer)
 
 
-def _built(task: ShardTask, common: tuple[Recipe | ShardModel, Statistics | None]) -> None:
-    recipe, statistics = common
+def _heaviest(task: ShardTask, model: ShardModel) -> Float32Array:
+    return model.heaviest(task.items)
+
+
+def _built(task: ShardTask, common: tuple[Recipe | ShardModel, Any]) -> None:
+    recipe, shared = common
     if (Path(task.folder) / MANIFEST).is_file():  # it is there whole, or not at all
         return
     built: Any
     if isinstance(recipe, ShardModel):
-        built = recipe.over(task.items)
-    elif statistics is None:
+        built = recipe.over(task.items, shared)
+    elif shared is None:
         built = recipe.build(Dataset.of(task.items))
     else:
         chosen = {name: value for name, value in recipe.settings.items() if name != "analyzer"}
-        built = bm25(task.items, statistics=statistics, **chosen)
+        built = bm25(task.items, statistics=shared, **chosen)
     built.save(task.folder)
