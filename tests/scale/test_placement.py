@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 
 from tests.scale import tasks
+from vizsla.base.placement import _Runs
 from vizsla.errors import InputError, PlacementError
 from vizsla.scale import connect
+from vizsla.scale.local import LocalPlacement
 
 
 @pytest.mark.parametrize("processes", [False, True])
@@ -46,6 +48,41 @@ def test_tasks_are_taken_as_workers_become_free():
         answers = on.map(tasks.doubled, numbers())
         assert next(iter(answers)) == 0
         assert len(taken) <= 3, "payloads of later tasks are not made yet"
+
+
+@pytest.mark.parametrize("processes", [False, True])
+def test_small_tasks_are_handed_out_in_runs(processes):
+    calls = []
+
+    class Counting(LocalPlacement):
+        def _submit(self, job, task):
+            calls.append(len(task))
+            return super()._submit(job, task)
+
+    with Counting(2, processes=processes) as on:
+        assert list(on.map(tasks.shifted, range(200), common=np.arange(3), small=True)) == [*range(3, 203)]
+        assert sum(calls) == 200 and calls[:4] == [1] * 4 and len(calls) < 30
+        calls.clear()
+        assert list(on.map(tasks.doubled, iter(range(70)), small=True)) == [*range(0, 140, 2)]
+        with pytest.raises(ValueError, match="no 0"):
+            list(on.map(tasks.refuses, range(5), small=True))
+
+
+def test_runs_take_about_a_second():
+    runs = _Runs(iter(range(1000)), 1000, 2)
+    assert next(runs) == [0], "nothing is known of the time"
+    runs.measured(0.1)
+    assert len(next(runs)) == 10
+    runs.measured(5.0)  # a worker that began later: the fastest one counts
+    assert len(next(runs)) == 10
+    last = _Runs(iter(range(30)), 30, 5)
+    last.measured(0.1)
+    assert [len(run) for run in last] == [6, 4, 4, 3, 2, 2, 2, 2, 2, 2, 1], (
+        "the rest is shared, down to a quarter of it"
+    )
+    long = _Runs(iter(range(9)), None, 2)
+    long.measured(40.0)
+    assert [len(run) for run in long] == [1] * 9
 
 
 def test_a_task_that_takes_far_longer_than_others_is_started_again(monkeypatch):

@@ -5,7 +5,9 @@ from __future__ import annotations
 import time
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sized
+from collections.abc import Callable, Generator, Iterable, Iterator, Sized
+from contextlib import closing
+from itertools import islice
 from statistics import median
 from types import TracebackType
 from typing import Any, Self, TypeVar
@@ -20,6 +22,8 @@ TASKS_AHEAD = 2
 """Tasks that are handed out per worker: one runs and one waits, so that the payloads of the others are not made yet."""
 SLOW_FACTOR, SLOW_S = 4.0, 30.0
 """A task that takes this many times the median of those before it, and this many seconds, is started once more."""
+RUN_S, LEAST_RUN_S, RUN_TASKS = 1.0, 0.25, 32
+"""Small tasks are handed out in runs of about so many seconds, at most so many tasks."""
 
 
 class Placement(ABC):
@@ -48,6 +52,7 @@ class Placement(ABC):
         memory_mb: float | None = None,
         total: int | None = None,
         what: str = "working",
+        small: bool = False,
     ) -> Iterator[R]:
         """Yield ``function(task)`` of each task, in the order of the tasks.
 
@@ -68,14 +73,30 @@ class Placement(ABC):
             How many tasks there are, for the progress bar.
         what : str
             What the progress bar says.
+        small : bool
+            Whether tasks and their results are small, so that several may be handed out at once: those that take
+            milliseconds are, in runs of about a second. The results are the same.
         """
         self._check_memory(memory_mb)
         count = total if total is not None or not isinstance(tasks, Sized) else len(tasks)
-        return progress(self._mapped(function, iter(tasks), common, memory_mb), total=count, what=what)
+        if small:
+            mapped = self._in_runs(function, iter(tasks), common, memory_mb, count)
+        else:
+            mapped = self._mapped(function, iter(tasks), common, memory_mb)
+        return progress(mapped, total=count, what=what)
+
+    def _in_runs(
+        self, function: Callable[..., R], tasks: Iterator[T], common: Any, memory_mb: float | None, count: int | None
+    ) -> Iterator[R]:
+        runs = _Runs(tasks, count, self.workers)
+        with closing(self._mapped(_RunOf(function), runs, common, memory_mb)) as made:
+            for results, seconds in made:
+                runs.measured(seconds / len(results))
+                yield from results
 
     def _mapped(
         self, function: Callable[..., R], tasks: Iterator[T], common: Any, memory_mb: float | None
-    ) -> Iterator[R]:
+    ) -> Generator[R, None, None]:
         job = self._begin(function, common, memory_mb)
         running: deque[_Running] = deque()
         times: list[float] = []
@@ -158,6 +179,53 @@ class Placement(ABC):
 
 
 _END: Any = object()
+
+
+class _Runs:
+    """Yields tasks in runs: single ones until it is known how long one takes, then about a second of them.
+
+    Parameters
+    ----------
+    tasks : iterator
+        The tasks.
+    count : int, optional
+        How many there are, so that the last runs are shared among the workers.
+    workers : int
+        How many tasks run at a time.
+    """
+
+    def __init__(self, tasks: Iterator[Any], count: int | None, workers: int):
+        self._tasks, self._left, self._workers = tasks, count, workers
+        self._seconds = float("inf")
+
+    def measured(self, seconds: float) -> None:
+        """Note how long a task took; the first ones of a worker are the slowest, since it imports what they need."""
+        self._seconds = max(min(self._seconds, seconds), 1e-9)
+
+    def __iter__(self) -> _Runs:
+        return self
+
+    def __next__(self) -> list[Any]:
+        wanted = RUN_S / self._seconds
+        if self._left is not None:
+            wanted = max(LEAST_RUN_S / self._seconds, min(wanted, self._left / self._workers))
+        run = list(islice(self._tasks, int(min(max(wanted, 1), RUN_TASKS))))
+        if not run:
+            raise StopIteration
+        if self._left is not None:
+            self._left -= len(run)
+        return run
+
+
+class _RunOf:
+    """A mapped function that is called with each task of a run; returns the results, and the seconds they took."""
+
+    def __init__(self, function: Callable[..., Any]):
+        self._function = function
+
+    def __call__(self, run: list[Any], *common: Any) -> tuple[list[Any], float]:
+        began = time.perf_counter()
+        return [self._function(task, *common) for task in run], time.perf_counter() - began
 
 
 class _Running:

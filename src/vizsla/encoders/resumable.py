@@ -101,7 +101,7 @@ class EncodingFile:
         total = None if count is None else -(-count // TEXTS_PER_BATCH) - self._done // TEXTS_PER_BATCH
         what, common = f"encoding, {TEXTS_PER_BATCH} texts a step", (self._encoder, self._storage)
         if on is not None:
-            encoded = on.map(self.encode, self._left(texts), common=common, total=total, what=what)
+            encoded = on.map(self.encode, self._left(texts), common=common, total=total, what=what, small=True)
         else:
             encoded = progress((self.encode(each, common) for each in self._left(texts)), total=total, what=what)
         for arrays, number, seen in encoded:
