@@ -105,7 +105,7 @@ def test_a_resident_that_dies_is_started_again(on, tmp_path):
 
 def test_killed_shards_lose_nothing_that_was_acknowledged(on, tmp_path):
     killing = Killing(tmp_path, on)
-    for number in range(6):
+    for number in range(3):
         killing.kill()
         assert number % 3 or not killing.differs()
     assert killing.lost() == [] and not killing.differs()

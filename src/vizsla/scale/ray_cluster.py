@@ -24,6 +24,8 @@ STARTS = 3
 """How often a new cluster is started that is not there after Ray's 30 seconds, as on a machine with much other work."""
 ANSWER_S = 5.0
 """How long a host may take to accept a connection."""
+REFUSED_VARIABLE, REFUSED_S = "RAY_gcs_server_port_wait_time_s", "3"
+"""How long Ray asks a head node again that does not answer, or refuses the token: 20 seconds by itself."""
 PROBE_S = 120.0
 """How long the first worker may take to start."""
 
@@ -64,22 +66,19 @@ class RayPlacement(Placement):
             )
         own = address == "local"
         options: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR}
+        patience = os.environ.get(REFUSED_VARIABLE)
         if own:
             store = None if object_store_mb is None else object_store_mb * 2**20
             options |= {"num_cpus": workers, "include_dashboard": False, "object_store_memory": store}
             options |= {"_node_ip_address": "127.0.0.1"}
         else:
             _check_reachable(address)
-        for attempt in range(STARTS):
-            try:
-                ray.init(address=address, **options)
-                break
-            except BaseException as error:
-                ray.shutdown()
-                if isinstance(error, KeyboardInterrupt):
-                    raise
-                if attempt == STARTS - 1 or "timed out during startup" not in str(error):
-                    raise PlacementError(_refusal(address, error)) from error
+            os.environ.setdefault(REFUSED_VARIABLE, REFUSED_S)
+        try:
+            cls._initialized(ray, address, options)
+        finally:
+            if patience is None:
+                os.environ.pop(REFUSED_VARIABLE, None)
         made = None
         try:
             made = cls(ray, workers or _cpus(ray), owner=own)
@@ -88,6 +87,20 @@ class RayPlacement(Placement):
             ray.shutdown()
             raise
         return made
+
+    @staticmethod
+    def _initialized(ray: Any, address: str, options: dict[str, Any]) -> None:
+        """Let Ray connect, and say in one sentence why it cannot."""
+        for attempt in range(STARTS):
+            try:
+                ray.init(address=address, **options)
+                return
+            except BaseException as error:
+                ray.shutdown()
+                if isinstance(error, KeyboardInterrupt):
+                    raise
+                if attempt == STARTS - 1 or "timed out during startup" not in str(error):
+                    raise PlacementError(_refusal(address, error)) from error
 
     def _check_workers(self) -> None:
         """Raise unless a worker starts that has this version of Vizsla."""
