@@ -1,12 +1,11 @@
-"""What workers and shards cost on threads and on a Ray cluster of this machine: equality, CPU time, fan-out, kills.
+"""What workers and shards cost on threads and on a Ray cluster of this machine: equality, CPU time, fan-out, faults.
 
-`python -m benchmarks.scale [--part equality|cost|fan-out|kills] [--kills 100] [--seed 0] [--quick] [--json FILE]`
+`python -m benchmarks.scale [--part equality|cost|fan-out|faults|node|kills] [--kills 100] [--seed 0] [--quick]`
 """
 
 from __future__ import annotations
 
 import argparse
-import os
 import tempfile
 import time
 from collections.abc import Callable
@@ -16,8 +15,11 @@ from typing import Any
 import numpy as np
 
 from benchmarks.corpus import data_folder
+from benchmarks.processes import cpu_s
 from benchmarks.rows import Row, arguments, report
-from tests.scale.killing import MEMBERS, Killing
+from benchmarks.scale_faults import killed_service, killed_work, lost_node
+from benchmarks.scale_works import changes, part_of, works
+from tests.scale.killing import MEMBERS, QUERIES, Killing, hits
 from vizsla.data.dataset import Dataset
 from vizsla.encoders.lsa import LsaEncoder
 from vizsla.encoders.resumable import resumable_encode
@@ -27,9 +29,10 @@ from vizsla.methods.xrlinear.build import xrlinear
 from vizsla.scale import ShardedEngine, connect
 
 WORKERS = (1, 2, 5)
-PARTS = ("equality", "cost", "fan-out", "kills")
-QUERIES = 300
-TICKS = os.sysconf("SC_CLK_TCK")
+PARTS = ("equality", "cost", "fan-out", "faults", "node", "kills")
+COUNT, SMALL = 300, 2_000
+SHARDED = "answers of a live collection"
+FAULTY = ("encoding", "XR-Linear", "BM25 shards")
 
 
 def own_options(parser: argparse.ArgumentParser) -> None:
@@ -41,13 +44,20 @@ def own_options(parser: argparse.ArgumentParser) -> None:
 def main() -> None:
     given = arguments("scale", own=own_options)
     parts, rows = given.part or PARTS, list[Row]()
-    shop = log(4_000 if given.quick else None) if set(parts) - {"kills"} else Dataset.of({"none": ""})
+    shop = log(4_000 if given.quick else None) if set(parts) - {"kills", "node"} else Dataset.of({"none": ""})
     if "equality" in parts:
         rows += equality(shop)
     if "cost" in parts:
         rows += cost(shop)
     if "fan-out" in parts:
-        rows += fan_out(shop, 60 if given.quick else QUERIES)
+        rows += fan_out(shop, 60 if given.quick else COUNT)
+    if "faults" in parts:
+        rows += faults(shop, 1 if given.quick else 5, given.seed)
+    if "node" in parts:
+        with tempfile.TemporaryDirectory() as base:
+            rows += [
+                Row(f"a lost node: {name}", float(value), "", None, "") for name, value in lost_node(Path(base)).items()
+            ]
     if "kills" in parts:
         rows += kills(3 if given.quick else given.kills, given.seed)
     report(rows, given.json)
@@ -64,32 +74,32 @@ def log(queries: int | None) -> Dataset:
     return Dataset(dataset.items, dataset.queries, clicks=clicks)
 
 
-def files(folder: Path) -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-
-
 def equality(shop: Dataset) -> list[Row]:
-    """Train, encode and search here and on a cluster of 1, 2 and 5 workers, and compare bytes."""
-    rows, options = [], {"kind_shares": (1.0, 1.0, 1.0), "branching": 16}
-    texts = [item.default_text() for item in shop.items]
-    encoder = LsaEncoder.fit(texts, dim=64)
-    with tempfile.TemporaryDirectory() as base:
-        folder = Path(base)
-        xrlinear(shop, **options).save(folder / "local")
-        resumable_encode(encoder, texts, folder / "rows")
-        for workers in WORKERS:
-            with connect("local", workers=workers, object_store_mb=200) as on:
-                xrlinear(shop, on=on, **options).save(folder / f"model-{workers}")
-                resumable_encode(encoder, texts, folder / f"rows-{workers}", on=on)
-            same = files(folder / f"model-{workers}") == files(folder / "local")
-            rows.append(
-                Row(f"XR-Linear, {workers} Ray workers: files like local", float(same), "all", 1.0, "", ">= 1", False)
-            )
-            same = (folder / f"rows-{workers}/rows.partial").read_bytes() == (folder / "rows/rows.partial").read_bytes()
-            rows.append(
-                Row(f"encoding, {workers} Ray workers: files like local", float(same), "all", 1.0, "", ">= 1", False)
-            )
-    return rows
+    """Do every long step here and on a cluster of 1, 2 and 5 workers, and compare digests and answers."""
+    small = part_of(shop, SMALL)
+    steps = works(small)
+    expected, wrong = {name: work(None) for name, work in steps.items()}, dict.fromkeys([*steps, SHARDED], 0)
+    for workers in WORKERS:
+        with connect("local", workers=workers, object_store_mb=100) as on, tempfile.TemporaryDirectory() as base:
+            for name, work in steps.items():
+                found = work(on)
+                wrong[name] += found != expected[name]
+                print(f"{workers} workers, {name}: {found}, here {expected[name]}", flush=True)
+            wrong[SHARDED] += sharded_differs(Path(base), workers, on)
+    told = f"wrong of {len(WORKERS)} clusters of {', '.join(map(str, WORKERS))} workers"
+    return [Row(f"{name}: {told}", count, "", None, "") for name, count in wrong.items()]
+
+
+def sharded_differs(folder: Path, shards: int, on: Any) -> int:
+    """Return how many answers of a live collection, of as many shards as workers, are not those of one engine."""
+    wrong = 0
+    one = Engine.create(folder / "one", members=MEMBERS, durability="process")
+    with one, ShardedEngine.create(folder / "shards", shards, members=MEMBERS, on=on) as several:
+        for change, given in changes(shards, 6):
+            getattr(one, change)(given)
+            getattr(several, change)(given)
+            wrong += hits(several.search(QUERIES, 20).candidates) != hits(one.search(QUERIES, 20))
+    return wrong
 
 
 def cost(shop: Dataset) -> list[Row]:
@@ -149,23 +159,6 @@ def used(work: Callable[[], Any]) -> float:
     return cpu_s() - before
 
 
-def cpu_s() -> float:
-    parents, times = dict[int, int](), dict[int, float]()
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            try:
-                fields = (entry / "stat").read_text().rpartition(")")[2].split()
-            except OSError:
-                continue
-            parents[int(entry.name)] = int(fields[1])
-            times[int(entry.name)] = (int(fields[11]) + int(fields[12])) / TICKS
-    mine, grown = {os.getpid()}, True
-    while grown:
-        new = {process for process, parent in parents.items() if parent in mine} - mine
-        mine, grown = mine | new, bool(new)
-    return sum(times[process] for process in mine if process in times)
-
-
 def fan_out(shop: Dataset, count: int) -> list[Row]:
     """Time single queries of one engine, of one shard and of four, in threads and in actors."""
     items = {item.id: item.default_text() for item in shop.items}
@@ -204,6 +197,19 @@ def times(search: Callable[[str], Any], queries: list[str]) -> list[float]:
         search(text)
         found.append((time.perf_counter() - began) * 1e3)
     return found
+
+
+def faults(shop: Dataset, count: int, seed: int) -> list[Row]:
+    """Kill workers while they encode, train and index, and shards while they serve."""
+    steps, rows = works(part_of(shop, SMALL)), list[Row]()
+    with connect("local", workers=2, object_store_mb=100) as on, tempfile.TemporaryDirectory() as base:
+        for name in FAULTY:
+            done, wrong = killed_work(steps[name], on, seed, count)
+            rows.append(Row(f"{name}, {done} workers killed: wrong results", wrong, "", None, ""))
+        told = f"{2 * count} shards killed behind the service"
+        for name, number in killed_service(Path(base), on, seed, 2 * count).items():
+            rows.append(Row(f"{told}: {name} answers", number, "", None, ""))
+    return rows
 
 
 def kills(count: int, seed: int) -> list[Row]:

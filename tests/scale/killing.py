@@ -47,12 +47,13 @@ class Killing:
         killer = threading.Thread(target=end)
         killer.start()
         for _ in range(3):
-            self._write()
+            self.write()
         killer.join()
-        self._write()
+        self.write()
         self.kills += 1
 
-    def _write(self) -> None:
+    def write(self) -> None:
+        """Store eight items in both, and note that it was acknowledged."""
         items = {f"i{self.pick.randrange(400)}": " ".join(self.pick.choices(WORDS, k=6)) for _ in range(8)}
         self.shards.upsert(items)  # acknowledged when it returns
         self.one.upsert(items)
