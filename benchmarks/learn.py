@@ -54,11 +54,11 @@ class Rows:
     ----------
     folder : Path, optional
         Where each row is a file, named by the log's shape and the row.
-    shape : LogShape
-        How the log was drawn.
+    shape : object
+        How the log was drawn, or the name of a set.
     """
 
-    def __init__(self, folder: Path | None, shape: LogShape):
+    def __init__(self, folder: Path | None, shape: object):
         self._folder, self._shape = folder, sha256(str(shape).encode()).hexdigest()[:12]
 
     def get(self, name: str, measure: Callable[[], tuple[NDArray[np.float64], float]]) -> Row:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import random
+from time import sleep
 
 import pytest
 
 import vizsla
-from tests.autopilot.made_log import LOOKS, made_log
+from tests.autopilot.made_log import KINDS, LOOKS, made_log
 from tests.autopilot.test_learn import FEW
+from vizsla.autopilot.proposals import Candidate
 from vizsla.autopilot.refinements import RememberedVectors, signal_candidates
+from vizsla.base.recipe import Recipe
 from vizsla.data.dataset import SECONDS_PER_DAY, Dataset
 from vizsla.encoders import FunctionEncoder
 from vizsla.errors import InputError
@@ -141,3 +145,39 @@ def test_vectors_are_made_once_but_single_queries_are_timed():
     encoder.queries(["a"])
     encoder.queries(["a"])
     assert len(calls) == 4
+
+
+def test_a_scorer_finds_under_a_budget_what_words_do_not(monkeypatch, tmp_path):
+    """Queries share no word with any item, so that there is nothing to re-rank; the scorer alone knows them."""
+    candidates = {"bm25": FEW["bm25"], "tfidf": Candidate("tfidf", "n-grams", Recipe.of("tfidf"))}
+    monkeypatch.setattr("vizsla.autopilot.learn.proposed", lambda *_, **__: dict(candidates))
+    items = {f"{look}-{kind}": f"{look} {kind}" for look in LOOKS for kind in KINDS}
+    meaning = {word[::-1] + "x": word for word in (*LOOKS, *KINDS)}
+    log = [(f"{look[::-1]}x {kind[::-1]}x {n}", f"{look}-{kind}") for look in LOOKS for kind in KINDS for n in range(5)]
+
+    def score(query: str, texts: list[str]) -> list[float]:
+        return [float(len({meaning.get(word) for word in query.split()} & set(text.split()))) for text in texts]
+
+    scorer = FunctionScorer(score, items, name="meaning")
+    found = vizsla.learn(Dataset.of(items, clicks=log), time="60s", scorer=scorer)
+    assert found.report.winner in ("budgeted_20", "budgeted_50")
+    assert found.report.measured[0].quality > 0.5
+    plain = [one for one in found.report.finalists if one["expression"].endswith("rerank(scorer, depth=50)")]
+    assert plain[0]["quality"] < 0.1
+    assert found(log[0][0], k=1).ids == [[log[0][1]]]
+    again = FunctionScorer(score, items, name="meaning")
+    lock = tmp_path / "lock.json"
+    lock.write_text(json.dumps(found.report.lock), encoding="utf-8")
+    assert vizsla.learn(Dataset.of(items, clicks=log), replay=lock, scorer=again)(log[0][0], k=1).ids == [[log[0][1]]]
+
+
+def test_a_slow_scorer_ends_with_the_time(words):
+    log = made_log(slang=0.9)
+
+    def slow(query: str, texts: list[str]) -> list[float]:
+        sleep(0.002 * len(texts))
+        return [0.0] * len(texts)
+
+    scorer = FunctionScorer(slow, {item.id: item.default_text() for item in log.items})
+    report = vizsla.learn(log, time="4s", scorer=scorer).report
+    assert any("There was no time for" in note and "depth=50" in note for note in report.notes)

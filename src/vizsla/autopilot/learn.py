@@ -26,14 +26,18 @@ from vizsla.autopilot.log_summary import LogSummary
 from vizsla.autopilot.proposals import BASELINE, Candidate, Workshop, own_encoder, proposed
 from vizsla.autopilot.race import ProgressStage, Race, Watch, family_bests
 from vizsla.autopilot.refinements import (
+    BUDGETS,
+    RERANKED,
     SCORER,
     RememberedVectors,
     best_signal,
+    budgeted_candidates,
     reranked_plans,
     signal_candidates,
 )
 from vizsla.autopilot.rivals import Rival, rival_of
 from vizsla.autopilot.searches import LearningSplits, newest_clicks, split_log
+from vizsla.autopilot.sidr_candidate import SIDR, model_bindings, sidr_plan
 from vizsla.autopilot.trials import LearningTrial, TrialStore, data_digest
 from vizsla.autopilot.without_clicks import (
     SAID,
@@ -51,7 +55,7 @@ from vizsla.base.scorer import Scorer
 from vizsla.core.validation import as_path, check_type, validate_args
 from vizsla.data.dataset import Dataset
 from vizsla.encoders.persistence import given_encoder
-from vizsla.errors import InputError
+from vizsla.errors import InputError, VizslaError
 from vizsla.learning.query_mix import text_numbers
 from vizsla.typing import Float64Array
 
@@ -85,6 +89,7 @@ def learn(
     time: str = "10m",
     encoder: Encoder | None = None,
     scorer: Scorer | None = None,
+    model: str | Path | None = None,
     against: Any = None,
     artifact: bool = False,
     runners_up: bool = False,
@@ -117,6 +122,8 @@ def learn(
     scorer : Scorer, optional
         Scores pairs of a query and an item, such as a cross-encoder over the items' texts: re-ranking by it is tried.
         An engine searches by its members alone, and a scorer cannot be one: this needs `artifact` or no `path`.
+    model : path, optional
+        The folder of a BERT-like checkpoint with its tokenizer: SiDR is trained on it, as far as the time allows.
     against : Retriever, run or path, optional
         What is used today: a retriever, an artifact, or a TREC run by query ids or texts. The report says to keep it if
         nothing is surely better.
@@ -164,6 +171,8 @@ def learn(
         )
     work = None if target is None else _work_folder(target)
     bindings: dict[str, Any] = {} if scorer is None else {SCORER: scorer}
+    if model is not None:
+        bindings |= model_bindings(model)
     if encoder is not None:
         bindings["encoder"] = RememberedVectors(encoder, work) if on is None else encoder  # a file does not travel
     if replay is not None:
@@ -223,18 +232,26 @@ def choose_search(
     work : Path, optional
         The folder where trials are kept.
     bindings : mapping, optional
-        Live objects by name: "encoder".
+        Live objects by name: "encoder", "scorer", and for SiDR "model" and "analyzer".
     seed, threads, watch, on
         As for `learn`.
     """
-    given = dict(bindings or {})
+    given, stop = dict(bindings or {}), perf_counter() + seconds
     candidates = proposed(splits.learn, encoder=given.get("encoder")) | signal_candidates(dataset)
+    notes = list[str]()
+    if "model" in given:
+        sidr = sidr_plan(splits.learn, given, seconds, seed=seed)
+        if sidr.candidate is None:
+            notes.append(f"{SIDR} was left out: {sidr.said}.")
+        else:
+            candidates[SIDR] = sidr.candidate
     with TrialStore(None if work is None else work / "trials.sqlite") as store:
         race = Race(
-            candidates, splits, limits=limits, store=store, seconds=seconds, digest_of_data=data_digest(dataset),
+            candidates, splits, limits=limits, store=store, seconds=stop - perf_counter(),
+            digest_of_data=data_digest(dataset),
             bindings=given, seed=seed, threads=threads, watch=watch, on=on,
         )  # fmt: skip
-        return _Choice(dataset, race, limits, rival, seed, threads).made()
+        return _Choice(dataset, race, limits, rival, seed, threads, notes).made()
 
 
 def _work_folder(target: Path) -> Path:
@@ -268,21 +285,20 @@ def _unjudged(
     notes = []
     if taught is not None:
         teacher = searches.answers(taught.teacher, threads=threads)
-        standing = Standing.of(searches, answers[TAUGHT], answers[BASELINE], teacher, taught.said)
-        notes.append(standing.said)
-        if not standing.stands:
-            finalists = [
-                one._replace(refused=one.refused or "no clear gain over words")
-                if one.plan.expression == TAUGHT
-                else one
-                for one in finalists
-            ]
+        for at, one in enumerate(finalists):
+            if TAUGHT in one.plan.parts:
+                told = f"{'Tokens' if one.plan.simple else 'Words with tokens'} taught by {taught.said}"
+                own = answers[one.plan.expression]
+                standing = Standing.of(searches, own, answers[BASELINE], teacher, told)
+                notes.append(standing.said)
+                if not standing.stands:
+                    finalists[at] = one._replace(refused=one.refused or "no clear gain over words")
     chosen = next((one for one in finalists if not one.refused), None)
     if chosen is None:
         raise InputError(f"`limit` must be one that BM25 keeps. Got {limits}.")
     rows = [
         measured_system(
-            "fused" if len(one.plan.parts) > 1 else one.plan.expression, one.plan.expression, searches, one.values,
+            " + ".join(one.plan.parts), one.plan.expression, searches, one.values,
             chosen.values, cost=one.cost,
         )
         for one in sorted(finalists, key=lambda one: one is not chosen)
@@ -318,11 +334,20 @@ class ChosenSearch(NamedTuple):
 class _Choice:
     """Chooses among what a race has tried, and reports."""
 
-    def __init__(self, dataset: Dataset, race: Race, limits: Limits, rival: Rival | None, seed: int, threads: int):
+    def __init__(
+        self,
+        dataset: Dataset,
+        race: Race,
+        limits: Limits,
+        rival: Rival | None,
+        seed: int,
+        threads: int,
+        notes: list[str],
+    ):
         self._dataset, self._race, self._limits, self._rival = dataset, race, limits, rival
         self._seed, self._threads = seed, threads
         self._splits: LearningSplits = race.splits
-        self._notes: list[str] = []
+        self._notes = notes
 
     def made(self) -> ChosenSearch:
         """Run the race, fuse, choose and report."""
@@ -386,7 +411,32 @@ class _Choice:
         if (more := best_signal(plan, built, signals, choose, threads=self._threads)) is not None:
             found.append(self._finalist(more))
         if SCORER in race.bindings:
-            found += [self._finalist(each) for each in list(reranked_plans(best()))]
+            found += self._scored(best())
+        return found
+
+    def _scored(self, plan: SearchPlan) -> list[Finalist]:
+        """Return the plan with its best re-ranked, and searches by the scorer under a budget, while there is time."""
+        race, found = self._race, list[Finalist]()
+        scorer, items = race.bindings[SCORER], len(self._dataset.items)
+        budgeted = budgeted_candidates(plan, race.candidates, scorer, items)
+        race.candidates |= budgeted
+        plans = [(depth, one) for depth, one in zip(RERANKED, reranked_plans(plan), strict=True)]
+        plans += [(budget, SearchPlan(name, (name,))) for budget, name in zip(BUDGETS, budgeted, strict=False)]
+        texts, each, late = len(set(self._splits.choose.texts)), 0.0, list[str]()
+        for calls, one in plans:
+            if each * calls * texts > race.left:
+                late.append(one.expression)
+                continue
+            start = perf_counter()
+            try:
+                found.append(self._finalist(one))
+            except VizslaError as error:  # such as a scorer without all items
+                self._notes.append(f"{one.expression} was left out: {error}")
+                continue
+            each = max(each, (perf_counter() - start) / (calls * texts))
+        if late:
+            told = f": the scorer takes {1000 * each:.1f} ms per call" if each else ""
+            self._notes.append(f"There was no time for {', '.join(late)}{told}.")
         return found
 
     def _curve(self, trials: list[LearningTrial]) -> list[dict[str, float]]:

@@ -27,7 +27,7 @@ HALF_LIVES = (30.0, 90.0)
 """Days after which a click counts half, for logs that are long enough to tell."""
 
 
-MODELS = ("encoder", "scorer")
+MODELS = ("encoder", "scorer", "model", "analyzer")
 """Which bindings recipes name."""
 
 

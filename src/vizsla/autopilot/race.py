@@ -27,6 +27,8 @@ FIRST_CLICKS = 8000
 """What the first round is run on; a log with fewer clicks is learned from whole at once."""
 KEPT_SHARE = 0.5
 """The share of a family that goes on to the next round; at least one."""
+FIRST_SHARE = 0.4
+"""The share of the time for the first round; families that it does not reach send the first of their candidates on."""
 RESERVED = 2.5
 """The winner is built twice more, to report and to be used: so much of the time of its trials is kept for that."""
 
@@ -186,7 +188,7 @@ class Race:
         self.candidates, self.splits, self.limits = dict(candidates), splits, limits
         self._store, self._data, self.bindings = store, digest_of_data, dict(bindings or {})
         self._seed, self._threads, self._watch = seed, threads, watch
-        self._stop = perf_counter() + seconds
+        self._stop, self._seconds = perf_counter() + seconds, seconds
         self.tried: list[LearningTrial] = []
         self.stopped = ""
         self.left_out: dict[str, str] = {}
@@ -233,8 +235,10 @@ class Race:
         kept: list[str] = []
         for family in families.values():
             alone = len(family) == 1 and family[0] != BASELINE
-            ranked = family if alone else self._ranked(family, round)
-            kept += ranked[: max(1, round_up(KEPT_SHARE * len(family)))]
+            if alone or self._is_halving_over():
+                kept += family[:1]
+                continue
+            kept += self._ranked(family, round)[: max(1, round_up(KEPT_SHARE * len(family)))]
         return [name for name in names if name in kept or name == BASELINE]
 
     def _ranked(self, family: list[str], round: Round) -> list[str]:
@@ -242,20 +246,28 @@ class Race:
         with closing(self._trials(family, round)) as made:
             for trial in made:
                 trials.append(trial)
-                if self._is_late(0.5):
+                if self._is_late(0.5) or self._is_halving_over():
                     break
         allowed = [trial for trial in trials if not trial.refused] or trials
         return [trial.name for trial in sorted(allowed, key=lambda trial: -trial.quality)]
 
     def _final(self, names: list[str]) -> list[LearningTrial]:
-        """Measure on everything, cheap ones first, so that a short time ends with something."""
+        """Measure on everything: what needs no building, the best first, and then what is built soonest."""
         round, final = self._last_round(), list[LearningTrial]()
-        known = {trial.name: trial.seconds for trial in self.tried}
-        ordered = sorted(names, key=lambda name: (name != BASELINE, known.get(name, 0.0)))
+        known = {trial.name: trial for trial in self.tried}
+        free = [name for name in names if name in round.workshop or self._stored(name, round) is not None]
+
+        def place(name: str) -> tuple[bool, bool, float]:
+            if name in free:
+                return name != BASELINE, False, -known[name].quality if name in known else 0.0
+            return name != BASELINE, True, known[name].seconds if name in known else 0.0
+
+        ordered = sorted(names, key=place)
         with closing(self._trials(ordered, round)) as made:
             for trial in made:
                 final.append(trial)
-                if trial.name != ordered[-1] and self._is_late(1 / (1 + RESERVED)):
+                following = ordered[ordered.index(trial.name) + 1 :]
+                if following and self._is_late(1 / (1 + RESERVED)) and (following[0] not in free or len(final) > 1):
                     self.stopped = self.stopped or "because the time was up"
                     break
         return final
@@ -289,6 +301,10 @@ class Race:
             self._settle(trial, round)
             self._note(trial, False)
             yield trial
+
+    def _is_halving_over(self) -> bool:
+        """Whether the first round has had its share of the time."""
+        return self.left < (1 - FIRST_SHARE) * self._seconds
 
     def _is_late(self, share: float) -> bool:
         """Whether what is left of the time has to be kept for later."""

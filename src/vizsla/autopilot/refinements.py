@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 
 from vizsla.autopilot.fusing import SearchPlan, decimal_text
-from vizsla.autopilot.proposals import Candidate
+from vizsla.autopilot.proposals import VECTORS, Candidate
 from vizsla.autopilot.searches import DEPTH, Searches
 from vizsla.base.encoder import Encoder, checked_rows
 from vizsla.base.queries import Queries
 from vizsla.base.recipe import Recipe
 from vizsla.base.retriever import DEFAULT_DEPTH, Retriever
+from vizsla.base.scorer import Scorer
 from vizsla.core.candidates import Candidates, Stats
 from vizsla.core.catalog import details_of
 from vizsla.core.sparse import row_numbers
@@ -34,6 +35,11 @@ SCORER = "scorer"
 """What a scorer is called in expressions."""
 RERANKED = (10, 20, 50)
 """How many hits may be scored again."""
+BUDGETS = (20, 50)
+"""Calls per query of a search of the whole catalog by the scorer."""
+ROUNDS = 5
+MAX_ESTIMATED = 10_000
+"""In a larger catalog only so many hits of the best part are estimated."""
 
 
 def signal_candidates(dataset: Dataset) -> dict[str, Candidate]:
@@ -120,6 +126,39 @@ def reranked_plans(plan: SearchPlan) -> Iterator[SearchPlan]:
     inner = plan.expression if plan.simple else f"({plan.expression})"
     for depth in RERANKED:
         yield SearchPlan(f"({inner} % {depth}).rerank({SCORER}, depth={depth})", plan.parts)
+
+
+def budgeted_candidates(
+    plan: SearchPlan, candidates: Mapping[str, Candidate], scorer: Scorer, items: int
+) -> dict[str, Candidate]:
+    """Return searches of the catalog by a scorer under a budget: the plan's parts say where to begin.
+
+    In rounds, items are scored and the others estimated by a regression on the parts' scores and on vectors of the
+    items. This needs no call before the first query, as anchor queries would.
+
+    Parameters
+    ----------
+    plan : SearchPlan
+        The best search without the scorer.
+    candidates : mapping of str to Candidate
+        All that there are.
+    scorer : Scorer
+        The scorer.
+    items : int
+        How many items there are.
+    """
+    parts = [name for name in plan.parts if candidates[name].family != "signals"]
+    vectors = next((name for name in (VECTORS, "tfidf") if name in candidates), None)
+    if vectors is None or not parts:
+        return {}
+    pool: dict[str, Any] = {"pool": parts[0], "pool_size": MAX_ESTIMATED} if items > MAX_ESTIMATED else {}
+    given: dict[str, Any] = {"scorer": scorer, "priors": parts, "vectors": vectors, "rounds": ROUNDS, **pool}
+    return {
+        f"budgeted_{budget}": Candidate(
+            f"budgeted_{budget}", "budgeted", Recipe.of("residual_cur", budget=budget, **given), enters=False
+        )
+        for budget in BUDGETS
+    }
 
 
 class RememberedVectors(EmbeddingCache):

@@ -31,7 +31,8 @@ TAUGHT_SHARE = 0.9
 """So many of the items may teach at most: queries made of the others judge."""
 EQUAL_SUM = "0.5*{}.normalized('zscore') + 0.5*{}.normalized('zscore')"
 """How two parts are added without labels. R@10 / MRR@10 on squad-sent, seen: BM25 .823/.676, MiniLM .865/.670, this
-.891/.751, equal weights by minmax .889/.748, by rank .876/.722."""
+.891/.751, equal weights by minmax .889/.748, by rank .876/.722. Words and tokens that MiniLM taught by query texts on
+tldr, seen: BM25 .415/.263, the tokens .409/.253, this .435/.284."""
 
 
 def pseudo_searches(dataset: Dataset, pairs: Sequence[tuple[str, int]]) -> Searches:
@@ -148,7 +149,7 @@ class Standing(NamedTuple):
         taught, words, teacher : Candidates
             Answers to the same queries.
         said : str
-            The teacher in words.
+            What was taught, and by what.
         """
         theirs = _wanting(made, teacher)
         own, base = theirs.measure(taught), theirs.measure(words)
@@ -156,7 +157,7 @@ class Standing(NamedTuple):
         found = made.interval(made.measure(taught) - made.measure(words))
         stands = closer.low > 0 and found.high >= 0
         told = (
-            f"Tokens taught by {said}, which need no model for a query, {'stand' if stands else 'do not stand'}. "
+            f"{said}, which need no model for a query, {'stand' if stands else 'do not stand'}. "
             f"On {len(made):,} queries that they were not taught by, nDCG@10 is {theirs.quality(own):.3f} with the "
             f"teacher's {TEACHER_HITS} best as the right answers ({BASELINE} {theirs.quality(base):.3f}), and differs "
             f"from {BASELINE} by {found.mean:+.3f} ({found.low:+.3f} to {found.high:+.3f}) with the items that the "
@@ -166,19 +167,19 @@ class Standing(NamedTuple):
 
 
 def unjudged_plans(candidates: Iterable[str]) -> list[SearchPlan]:
-    """Return what to deliver where nothing can be judged, the preferred first: words with vectors, tokens, words.
+    """Return what to deliver where nothing can be judged, the preferred first.
+
+    That is words with vectors, words with tokens that were taught, these tokens alone, and words alone.
 
     Examples
     --------
-    >>> [plan.expression for plan in unjudged_plans(["bm25", "taught"])]
-    ['taught', 'bm25']
+    >>> [plan.parts for plan in unjudged_plans(["bm25", "taught"])]
+    [('bm25', 'taught'), ('taught',), ('bm25',)]
     """
-    plans = [SearchPlan(BASELINE, (BASELINE,))]
-    if TAUGHT in candidates:
-        plans.insert(0, SearchPlan(TAUGHT, (TAUGHT,)))
-    if VECTORS in candidates:
-        plans.insert(0, SearchPlan(EQUAL_SUM.format(BASELINE, VECTORS), (BASELINE, VECTORS)))
-    return plans
+    known = set(candidates)
+    sums = [SearchPlan(EQUAL_SUM.format(BASELINE, name), (BASELINE, name)) for name in (VECTORS, TAUGHT)]
+    plans = [*sums, *(SearchPlan(name, (name,)) for name in (TAUGHT, BASELINE))]
+    return [plan for plan in plans if known.issuperset(plan.parts)]
 
 
 SAID = (

@@ -52,7 +52,7 @@ BUILDERS = {
 }
 """Which function builds each kind; its module is imported when one is built."""
 
-NESTED_SETTINGS = ("base", "parts", "teacher", "first", "pool", "priors", "scorer")
+NESTED_SETTINGS = ("base", "parts", "teacher", "first", "pool", "priors", "scorer", "vectors")
 """Settings that may be other recipes, or names of members."""
 EFFORT_SETTING = "effort"
 """A setting of every kind: how hard a search tries, where that was changed after building."""

@@ -36,8 +36,10 @@ def run(arguments: argparse.Namespace) -> None:
     """Say what the data hold, search, and say what was found."""
     dataset, start = open_data(arguments), perf_counter()
     if arguments.replay is None:
-        for line in LogSummary.of(dataset).lines:
-            _say(line)
+        summary = LogSummary.of(dataset)
+        for line in summary.lines:
+            if line not in summary.warnings:  # they were shown when the data were read
+                _say(line)
     made = learn(
         dataset,
         arguments.output,
