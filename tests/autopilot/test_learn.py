@@ -47,7 +47,7 @@ def learned(log, tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("vizsla.autopilot.learn.proposed", lambda *_, **__: dict(FEW))
         path = tmp_path_factory.mktemp("learned") / "shop"
-        engine = vizsla.learn(log, path, time="60s")
+        engine = vizsla.learn(log, path, time="10m")
         yield engine, path
         engine.close()
 
@@ -61,7 +61,7 @@ def test_the_winner_is_significantly_above_words(learned):
 
 def test_the_engine_answers_as_the_winner_in_memory(learned, log, few):
     engine, _ = learned
-    search = vizsla.learn(log, time="60s")
+    search = vizsla.learn(log, time="10m")
     # Of queries that were asked, PEFA in an engine also remembers the clicks themselves.
     queries = [f"{text} for us" for text in dict.fromkeys(query.text for query in log.queries)][:40]
     assert engine(queries, 5).ids == search(queries, 5).ids
@@ -91,7 +91,7 @@ def test_a_second_run_reads_the_trials_of_the_first(learned, log, few, tmp_path)
     known = path.with_name("shop.learn") / "trials.sqlite"
     (tmp_path / "shop.learn" / "trials.sqlite").write_bytes(known.read_bytes())
     seen = []
-    vizsla.learn(log, tmp_path / "shop", time="60s", artifact=True, watch=seen.append)
+    vizsla.learn(log, tmp_path / "shop", time="10m", artifact=True, watch=seen.append)
     trials = [progress for progress in seen if isinstance(progress, racing.Progress)]
     assert trials
     assert all(progress.known for progress in trials)
@@ -131,23 +131,23 @@ def test_shrinkage_is_the_difference_of_the_two_splits(learned):
 
 def test_limits_are_hard(log, few):
     size = 500
-    found = vizsla.learn(log, limit=f"{size} bytes/item", time="60s")
+    found = vizsla.learn(log, limit=f"{size} bytes/item", time="10m")
     assert found.nbytes / len(found.items) <= size
     with pytest.raises(InputError, match="some candidate keeps"):
-        vizsla.learn(log, limit="1 bytes/item", time="60s")
+        vizsla.learn(log, limit="1 bytes/item", time="10m")
 
 
 def test_keep_what_you_have(log, few):
-    best = vizsla.learn(log, time="60s")
-    kept = vizsla.learn(log, time="60s", against=best)
+    best = vizsla.learn(log, time="10m")
+    kept = vizsla.learn(log, time="10m", against=best)
     assert "Keep what you have" in kept.report.summary
     texts = list(dict.fromkeys(query.text for query in log.queries))
     run = {text: {"oak-lamp": 1.0} for text in texts}
-    bad = vizsla.learn(log, time="60s", against=run)
+    bad = vizsla.learn(log, time="10m", against=run)
     assert "Keep what you have" not in bad.report.summary
     assert bad.report.measured[-1].name == "today: run"
     with pytest.raises(InputError, match="must answer searches"):
-        vizsla.learn(log, time="60s", against={"unheard of": {"oak-lamp": 1.0}})
+        vizsla.learn(log, time="10m", against={"unheard of": {"oak-lamp": 1.0}})
 
 
 def test_ctrl_c_returns_the_best_so_far(log, few):
@@ -158,14 +158,14 @@ def test_ctrl_c_returns_the_best_so_far(log, few):
         if len(seen) == 3:
             raise KeyboardInterrupt
 
-    found = vizsla.learn(log, time="60s", watch=press)
+    found = vizsla.learn(log, time="10m", watch=press)
     assert "stopped by Ctrl-C" in found.report.notes[0]
     assert found("oak lamp").ids[0]
 
 
 def test_a_family_goes_on_with_its_better_half(log, few, monkeypatch):
     seen = []
-    vizsla.learn(log, time="60s", watch=seen.append)
+    vizsla.learn(log, time="10m", watch=seen.append)
     memories = [
         progress.trial.name
         for progress in seen
@@ -174,7 +174,7 @@ def test_a_family_goes_on_with_its_better_half(log, few, monkeypatch):
     assert len(memories) == 2  # both rounds are the same here, so nothing is tried twice
     monkeypatch.setattr(racing, "FIRST_SEARCHES", 100)
     seen.clear()
-    vizsla.learn(log, time="60s", watch=seen.append)
+    vizsla.learn(log, time="10m", watch=seen.append)
     memories = [
         progress.trial.searches
         for progress in seen
@@ -238,7 +238,7 @@ def test_data_that_differ_in_a_title_or_in_metadata_have_other_digests():
 @pytest.mark.parametrize("processes", [False, True])
 def test_trials_on_workers_choose_the_same(log, learned, few, processes):
     with connect(workers=2, processes=processes) as on:
-        found = vizsla.learn(log, time="60s", on=on)
+        found = vizsla.learn(log, time="10m", on=on)
     here = learned[0].report
     assert found.report.winner == here.winner and found.report.members == here.members
     there = {(one["name"], one["clicks"], one["searches"]): one["quality"] for one in found.report.trials}
@@ -252,6 +252,6 @@ def test_a_candidate_that_cannot_be_built_is_left_out_and_named(log, monkeypatch
     odd = Candidate("odd", "n-grams", Recipe.of("pefa", base="bm25", variant="xs", weight=7.0), True)
     monkeypatch.setattr("vizsla.autopilot.learn.proposed", lambda *_, **__: {"odd": odd, "bm25": FEW["bm25"]})
     with connect(workers=2, processes=False) as on:
-        found = vizsla.learn(log, time="60s", on=on if workers else None)
+        found = vizsla.learn(log, time="10m", on=on if workers else None)
     assert found.report.winner == "bm25"
     assert [note for note in found.report.notes if note.startswith("odd was left out: `weight` must be")]

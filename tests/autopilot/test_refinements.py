@@ -52,7 +52,7 @@ def shelf(*, by_sales: bool, searches: int = 1200) -> Dataset:
 
 
 def test_a_signal_joins_where_users_choose_by_it(words):
-    found = vizsla.learn(shelf(by_sales=True), time="60s")
+    found = vizsla.learn(shelf(by_sales=True), time="10m")
     assert "signal_1" in found.report.winner
     assert found.report.members["signal_1"]["settings"]["field"] == "sold"
     plain = next(row for row in found.report.measured if row.name == "bm25")
@@ -61,12 +61,12 @@ def test_a_signal_joins_where_users_choose_by_it(words):
 
 
 def test_a_signal_that_says_nothing_stays_out(words):
-    found = vizsla.learn(shelf(by_sales=False), time="60s")
+    found = vizsla.learn(shelf(by_sales=False), time="10m")
     assert "signal" not in found.report.winner
 
 
 def test_a_signal_comes_into_the_engine(words, tmp_path):
-    with vizsla.learn(shelf(by_sales=True), tmp_path / "shop", time="60s") as engine:
+    with vizsla.learn(shelf(by_sales=True), tmp_path / "shop", time="10m") as engine:
         assert "signal_1" in engine.members
         first = engine("thing5 number 0", k=1).ids
         engine.add([{"id": "new", "text": "thing5 gadget", "sold": 96}])
@@ -95,12 +95,12 @@ def scorer_of(log: Dataset) -> FunctionScorer:
 
 def test_a_scorer_re_ranks_within_the_calls_that_are_allowed(words):
     log = made_log(slang=0.9)
-    found = vizsla.learn(log, time="60s", scorer=scorer_of(log))
+    found = vizsla.learn(log, time="10m", scorer=scorer_of(log))
     assert "rerank(scorer, depth=" in found.report.winner
     assert 1 < found.report.measured[0].calls <= 50
     assert next(row for row in found.report.measured if row.name == "bm25").behind_low > 0.1
     assert found.report.lock["digest"] == ""  # a function cannot be saved
-    limited = vizsla.learn(log, time="60s", scorer=scorer_of(log), limit="2 calls").report
+    limited = vizsla.learn(log, time="10m", scorer=scorer_of(log), limit="2 calls").report
     assert "rerank" not in limited.winner
     refused = [one["expression"] for one in limited.finalists if one["refused"].endswith("calls of 2")]
     assert len(refused) == 3
@@ -116,7 +116,7 @@ def test_a_scorer_needs_a_retriever_or_an_artifact(tmp_path):
 
 def test_the_report_says_what_would_gain_more(monkeypatch):
     monkeypatch.setattr("vizsla.autopilot.learn.proposed", lambda *_, **__: dict(FEW))
-    report = vizsla.learn(made_log(), time="60s", limit="1 kB/item").report
+    report = vizsla.learn(made_log(), time="10m", limit="1 kB/item").report
     clicks = [point["clicks"] for point in report.curve]
     assert clicks == [400, 800, 1600]
     assert report.curve[0]["quality"] < report.curve[-1]["quality"]
@@ -159,7 +159,7 @@ def test_a_scorer_finds_under_a_budget_what_words_do_not(monkeypatch, tmp_path):
         return [float(len({meaning.get(word) for word in query.split()} & set(text.split()))) for text in texts]
 
     scorer = FunctionScorer(score, items, name="meaning")
-    found = vizsla.learn(Dataset.of(items, clicks=log), time="60s", scorer=scorer)
+    found = vizsla.learn(Dataset.of(items, clicks=log), time="10m", scorer=scorer)
     assert found.report.winner in ("budgeted_20", "budgeted_50")
     assert found.report.measured[0].quality > 0.5
     plain = [one for one in found.report.finalists if one["expression"].endswith("rerank(scorer, depth=50)")]

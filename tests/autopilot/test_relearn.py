@@ -33,13 +33,13 @@ def engine(tmp_path):
 
 def test_a_sure_gain_is_swapped_in_and_then_stays(engine, few):
     before = engine.search("xkao lamp").ids
-    first = relearn(engine, time="60s")
+    first = relearn(engine, time="10m")
     assert first.swapped
     assert first.default == engine.generation().default == "bm25_clicks_2"
     assert engine.search("xkao lamp", k=1).ids == [["oak-lamp"]] != before
     row = next(one for one in first.report.measured if one.name == INCUMBENT)
     assert row.behind_low > 0
-    second = relearn(engine, time="60s")
+    second = relearn(engine, time="10m")
     assert not second.swapped
     assert "stays: nothing is significantly better" in second.said
     assert "drifted by" in second.said

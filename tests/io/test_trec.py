@@ -97,6 +97,11 @@ def test_a_run_is_ordered_by_score_and_not_by_rank(put: Put) -> None:
     assert list(run.query_ids) == ["q1", "q2"]
 
 
+def test_with_tabs_a_query_may_be_a_text(put: Put) -> None:
+    run = read_run(put("texts.run", "fig  tree\tQ0\ta\t1\t2\tmine\nfig  tree\tQ0\tb\t2\t1\tmine\nq Q0 b 1 1 mine\n"))
+    assert run.to_dict() == {"fig  tree": {"a": 2.0, "b": 1.0}, "q": {"b": 1.0}}
+
+
 @pytest.mark.parametrize(
     ("row", "message"),
     [

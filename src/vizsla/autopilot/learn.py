@@ -597,6 +597,9 @@ class _Choice:
         ]
         if kept:
             said.append(kept)
+        families = {name: self._race.candidates[name].family for name in winner.parts}
+        if not winner.simple:
+            said.append(f"Its parts: {', '.join(f'{name} ({family})' for name, family in families.items())}.")
         others = [one.plan.expression for one in equal if one.plan != winner]
         if others and not kept:
             said.append(f"{len(others)} more were equal to within noise, and not cheaper: {', '.join(others)}.")

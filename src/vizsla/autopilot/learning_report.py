@@ -19,6 +19,8 @@ from vizsla.learning.query_mix import QUERY_KINDS
 from vizsla.text.languages import LANGUAGES, clear_language
 from vizsla.typing import BoolArray, Float64Array
 
+KINDS_SAID = {"repeated": "repeated", "warm": "new, item with clicks", "cold": "new, item without clicks"}
+"""What kinds of searches are called where people read."""
 HEAD_CLICKS = 5
 """Minimum number of earlier clicks of a head query."""
 MIN_LANGUAGE_SEARCHES = 10
@@ -159,12 +161,23 @@ def _plain(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else str(value)
 
 
+def signed(value: float) -> str:
+    """Return a difference with its sign, and none below 0 that is shown as 0.
+
+    Examples
+    --------
+    >>> signed(-0.0001), signed(-0.25)
+    ('+0.000', '-0.250')
+    """
+    return f"{round(value, 3) + 0.0:+.3f}"
+
+
 def _row(one: Measured, *, best: bool) -> list[str]:
     costs = (one.ms, one.bytes_per_item)
     said = [
         "–" if cost is None or np.isnan(cost) else f"{cost:,.2f}" if cost < 10 else f"{cost:,.0f}" for cost in costs
     ]
-    verdict = "" if best else f"{-one.behind:+.3f} {one.verdict.split()[0]}"
+    verdict = "" if best else f"{signed(-one.behind)} {one.verdict.split()[0]}"
     return [one.name, f"{one.quality:.3f}", f"{one.low:.3f}–{one.high:.3f}", verdict, *said]
 
 
@@ -211,8 +224,7 @@ def slices_of(
     words = np.array([len(text.split()) for text in searches.texts])
     before = np.array([counts.get(text, 0.0) for text in searches.texts])
     kept: dict[str, BoolArray] = {"all": np.ones(len(searches), np.bool_)}
-    named = {"repeated": "repeated", "warm": "new, item with clicks", "cold": "new, item without clicks"}
-    kept |= {named[kind]: np.asarray(searches.kinds == kind) for kind in QUERY_KINDS}
+    kept |= {KINDS_SAID[kind]: np.asarray(searches.kinds == kind) for kind in QUERY_KINDS}
     kept |= {
         f"head ({HEAD_CLICKS} clicks or more)": before >= HEAD_CLICKS,
         "tail": (before > 0) & (before < HEAD_CLICKS),
@@ -272,7 +284,7 @@ def regressions_of(
             continue
         wanted = searches.wanted.indices[searches.wanted.indptr[row] : searches.wanted.indptr[row + 1]]
         found.append({
-            "query": text, "kind": str(searches.kinds[row]), "loss": float(losses[row]),
+            "query": text, "kind": KINDS_SAID[str(searches.kinds[row])], "loss": float(losses[row]),
             "wanted": _texts(dataset, wanted),
             "winner": _texts(dataset, _hits(winner[1], place[text])),
             "baseline": _texts(dataset, _hits(baseline[1], place[text])),

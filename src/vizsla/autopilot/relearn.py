@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from vizsla.autopilot.delivery import Winner
 from vizsla.autopilot.fusing import NEW_ITEMS
 from vizsla.autopilot.learn import WORK_SUFFIX, choose_search
-from vizsla.autopilot.learning_report import LearningReport
+from vizsla.autopilot.learning_report import LearningReport, signed
 from vizsla.autopilot.limits import Limits, seconds_of
 from vizsla.autopilot.race import Watch
 from vizsla.autopilot.refinements import RememberedVectors
@@ -25,7 +25,7 @@ from vizsla.engine.definitions import COMPOSITE, names_in
 from vizsla.engine.engine import Engine
 from vizsla.errors import InputError
 
-INCUMBENT = "the member that answers now"
+INCUMBENT = "current member"
 HISTORY = "history.jsonl"
 """A line for each time, in the folder beside the engine."""
 
@@ -98,7 +98,7 @@ def relearn(
     said = [f"{default} answers now." if swapped else f"{name} stays: nothing is significantly better."]
     if row is not None:
         said.append(f"It had {row.quality:.3f} on the newest searches; the best candidate had "
-                    f"{found.report.measured[0].quality:.3f} ({-row.behind:+.3f} to it).")  # fmt: skip
+                    f"{found.report.measured[0].quality:.3f} ({signed(-row.behind)} to it).")  # fmt: skip
         said += _drift(work / HISTORY, row.quality)
     line = {"swapped": swapped, "default": default, "expression": found.report.winner,
             "quality": found.report.measured[0].quality if swapped or row is None else row.quality}  # fmt: skip
@@ -174,4 +174,5 @@ def _drift(history: Any, quality: float) -> list[str]:
     if not history.exists():
         return []
     last = json.loads(history.read_text(encoding="utf-8").splitlines()[-1])
-    return [f"When it was last measured it had {last['quality']:.3f}: it drifted by {quality - last['quality']:+.3f}."]
+    drift = signed(quality - last["quality"])
+    return [f"When it was last measured it had {last['quality']:.3f}: it drifted by {drift}."]

@@ -41,6 +41,9 @@ border-radius:16px;margin:0 6px 10px 0;cursor:pointer}
 .tabs>input:checked+label{background:var(--blue);color:var(--card)}
 .tabs>input:focus-visible+label{outline:2px solid var(--ink)}.tabs>div{display:none}
 .tabs>#t0:checked~.p0,.tabs>#t1:checked~.p1,.tabs>#t2:checked~.p2{display:block}
+@media (max-width:640px){.stacked table{min-width:0}.stacked thead{display:none}.stacked td{display:block;border:0}
+.stacked tr{display:block;border-bottom:1px solid var(--line);padding:6px 0}.stacked td{overflow-wrap:anywhere}
+.stacked td::before{content:attr(data-of);display:block;color:var(--soft);font-weight:600}}
 """
 
 _DIGIT, _CODE = re.compile(r"\d"), re.compile("`([^`]+)`")
@@ -134,8 +137,11 @@ def _section(title: str, body: str) -> str:
     return f"<section>{f'<h2>{escape(title)}</h2>' if title else ''}{body}</section>"
 
 
-def _table(header: Sequence[str], rows: Sequence[Sequence[str]], *, chosen: int = -1) -> str:
-    """Return a table whose columns after the first are numbers, unless they are texts."""
+def _table(header: Sequence[str], rows: Sequence[Sequence[str]], *, chosen: int = -1, stacked: bool = False) -> str:
+    """Return a table whose columns after the first are numbers, unless they are texts.
+
+    On a narrow screen, the cells of a stacked one lie below each other, and others are moved sideways.
+    """
     columns = [[row[at] for row in rows] for at in range(len(header))]
     texts = {
         at
@@ -145,13 +151,20 @@ def _table(header: Sequence[str], rows: Sequence[Sequence[str]], *, chosen: int 
 
     def cells(kind: str, row: Sequence[str]) -> str:
         return "".join(
-            f"<{kind}{'' if at in texts else ' class=n'}>{escape(each)}</{kind}>" for at, each in enumerate(row)
+            f"<{kind}{'' if at in texts else ' class=n'}{_label(header[at]) if stacked else ''}>{escape(each)}</{kind}>"
+            for at, each in enumerate(row)
         )
 
     body = "".join(
         f"<tr{' class=chosen' if at == chosen else ''}>{cells('td', row)}</tr>" for at, row in enumerate(rows)
     )
-    return f'<div class="wide"><table><thead><tr>{cells("th", header)}</tr></thead><tbody>{body}</tbody></table></div>'
+    kind = "wide stacked" if stacked else "wide"
+    head = f"<thead><tr>{cells('th', header)}</tr></thead>"
+    return f'<div class="{kind}"><table>{head}<tbody>{body}</tbody></table></div>'
+
+
+def _label(column: str) -> str:
+    return f' data-of="{escape(column)}"'
 
 
 def _finalists(report: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -227,7 +240,7 @@ def _regressions(regressions: Sequence[Mapping[str, Any]]) -> str:
     columns = ("wanted", "winner", "baseline")
     rows = [[f"{one['query']} ({one['kind']})", *("\n".join(one[key]) or "nothing" for key in columns)]
             for one in regressions]  # fmt: skip
-    return _table(header, rows)
+    return _table(header, rows, stacked=True)
 
 
 def _more(report: Mapping[str, Any]) -> str:

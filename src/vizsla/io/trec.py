@@ -84,6 +84,8 @@ def _plain(text: str) -> str:
 def read_run(path: str | Path, *, catalog: Strings | None = None) -> Candidates:
     """Return a run as Candidates: ordered by score, equal scores by item number; the rank column is not used.
 
+    With tabs between the columns, a query may be named by its text.
+
     Parameters
     ----------
     path : path
@@ -154,7 +156,11 @@ def word(id: str) -> str:
 def _entry(line: Line) -> tuple[str, str, float]:
     columns = line.text.split()
     if len(columns) != 6:
-        raise line.error(f"expected 6 columns (query Q0 item rank score tag). Got {len(columns)}.", "Repair the line.")
+        tabbed = [column.strip() for column in line.text.split("\t")]
+        if len(tabbed) != 6 or not all(tabbed):
+            remedy = "Repair the line, or put tabs between the columns where a query is a text."
+            raise line.error(f"expected 6 columns (query Q0 item rank score tag). Got {len(columns)}.", remedy)
+        columns = tabbed
     try:
         score = float(columns[4])
     except ValueError:
