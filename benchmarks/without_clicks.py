@@ -70,7 +70,7 @@ def learned(name: str, given: argparse.Namespace) -> Iterator[tuple[str, Retriev
     yield "MiniLM", vectors, 0.0
     both = 0.5 * words.normalized("zscore") + 0.5 * vectors.normalized("zscore")
     yield "BM25 + MiniLM, z-scores (`learn`)", both, 0.0
-    for said, teacher in (("MiniLM", vectors), ("BM25 + MiniLM", both)):
+    for said, teacher in [("MiniLM", vectors), ("BM25 + MiniLM", both)][: given.teachers]:
         yield from _taught(items, words, teacher, texts, f"{said}, query texts")
     if given.spans:
         spans = [text for text, _ in pseudo_queries(items)]
@@ -82,7 +82,7 @@ def learned(name: str, given: argparse.Namespace) -> Iterator[tuple[str, Retriev
         dense_spans = dense(items, encoder, vectors=one.vectors)
         both = 0.5 * words.normalized("zscore") + 0.5 * dense_spans.normalized("zscore")
         encoding = process_time() - start
-        for said, teacher in (("MiniLM", dense_spans), ("BM25 + MiniLM", both)):
+        for said, teacher in [("MiniLM", dense_spans), ("BM25 + MiniLM", both)][: given.teachers]:
             yield from _taught(items, words, teacher, spans, f"{said}, texts alone", encoding)
 
 
@@ -113,6 +113,7 @@ def main() -> None:
     parser.add_argument("--texts", type=int, default=12_000, help="query texts to teach by")
     parser.add_argument("--queries", type=int, default=1500, help="test queries of each split")
     parser.add_argument("--spans", action="store_true", help="also teach by words of the items alone")
+    parser.add_argument("--teachers", type=int, default=2, help="1 for MiniLM alone, 2 for its sum with BM25 as well")
     given = parser.parse_args()
     for name in given.sets:
         judged, lines = Judged(Collection(name).data, given.queries), []

@@ -192,3 +192,15 @@ def test_members_snapshots_and_history_are_listed(shop, capsys):
     assert told(capsys, "history", "shop").splitlines()[-1].endswith("rollback  before")
     with Engine.open(shop, maintenance="manual") as engine:
         assert [row["name"] for row in engine.snapshots()] == ["before"]
+
+
+def test_an_engine_is_compared_and_diagnosed_as_an_artifact_is(shop, capsys):
+    (shop.parent / "queries.tsv").write_text("q1\tfig tree\nq2\tripe\n")
+    (shop.parent / "judged.qrels").write_text("q1 0 fig 1\nq2 0 pear 1\n")
+    judged = ["--queries", "queries.tsv", "--qrels", "judged.qrels"]
+    assert main(["index", "bm25", "items.csv", "-o", "words.idx"]) == 0
+    assert main(["compare", "items.csv", "shop", "words.idx", *judged, "--json", "both.json"]) == 0
+    both = json.loads((shop.parent / "both.json").read_text())
+    assert {name: one["measures"]["nDCG@10"] for name, one in both.items()} == {"shop": 1.0, "words.idx": 1.0}
+    assert main(["diagnose", "shop", "items.csv", *judged]) == 0
+    assert "the model itself" in capsys.readouterr().out

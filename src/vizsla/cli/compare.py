@@ -26,7 +26,7 @@ OPTIONS = SignatureOptions(compare, skip=("k",))
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the data, the artifacts and the measures."""
     add_data(parser, needed=False)
-    systems = "an artifact, a TREC run, or a folder of runs"
+    systems = "an artifact, an engine, a TREC run, or a folder of runs"
     parser.add_argument("systems", nargs="*", metavar="[NAME=]SYSTEM", help=systems)
     OPTIONS.add_to(parser)
     add_reports(parser)

@@ -9,8 +9,7 @@ from pathlib import Path
 from vizsla._internal.terminal import escape_control, printable_json
 from vizsla.artifacts.artifact import load
 from vizsla.artifacts.manifest import MANIFEST
-from vizsla.cli.options import add_reading, open_items
-from vizsla.engine.catalog import NAME
+from vizsla.cli.options import add_reading, is_engine, open_items
 from vizsla.engine.engine import Engine
 from vizsla.errors import InputError
 from vizsla.text.completion import Completer
@@ -39,7 +38,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 def _completed(arguments: argparse.Namespace) -> list[str]:
     folder, typos = Path(arguments.source), not arguments.exact
-    if (folder / NAME).is_file():
+    if is_engine(folder):
         with Engine.open(folder, maintenance="manual") as engine:
             return engine.complete(arguments.prefix, arguments.k, typos=typos)
     if (folder / MANIFEST).is_file():

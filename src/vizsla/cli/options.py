@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import atexit
 import re
 import sys
 import warnings
@@ -215,6 +216,24 @@ def load_retriever(path: str) -> Retriever:
     return loaded
 
 
+def is_engine(path: Path) -> bool:
+    """Whether a folder is an engine."""
+    from vizsla.engine.catalog import NAME
+
+    return (path / NAME).is_file()
+
+
+def load_searched(path: str) -> Retriever:
+    """Load an artifact, or what an engine answers with as it is now."""
+    from vizsla.engine.engine import Engine
+
+    if not is_engine(Path(path)):
+        return load_retriever(path)
+    engine = Engine.open(path, maintenance="manual")
+    atexit.register(engine.close)  # what it answers with reads its files
+    return engine._retriever()
+
+
 def load_systems(paths: dict[str, str], arguments: argparse.Namespace) -> dict[str, Any]:
     """Return systems by name: a folder is an artifact, a file is a run, which is read as the arguments say."""
     with run_reading(arguments) as how:
@@ -229,18 +248,18 @@ def system_paths(pairs: list[str]) -> dict[str, str]:
 def _load_system(path: str, how: Reading) -> Any:
     from vizsla.io.trec import read_answers
 
-    return read_answers(path, how=how) if Path(path).is_file() else load_retriever(path)
+    return read_answers(path, how=how) if Path(path).is_file() else load_searched(path)
 
 
 def _runs_in(pair: str) -> list[str]:
-    """Return the files of a folder that is no artifact, each as NAME=PATH; anything else as it is."""
+    """Return the files of a folder that is no artifact and no engine, each as NAME=PATH; anything else as it is."""
     from vizsla.artifacts.manifest import MANIFEST
     from vizsla.evaluation.runs import system_name
 
     path = Path(named(pair)[1])
     if path.is_file():
         return [pair if "=" in pair else f"{system_name(path)}={path}"]
-    if not path.is_dir() or (path / MANIFEST).exists():
+    if not path.is_dir() or (path / MANIFEST).exists() or is_engine(path):
         return [pair]
     files = sorted(file for file in path.iterdir() if file.is_file() and not file.name.startswith("."))
     if not files:
