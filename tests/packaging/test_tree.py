@@ -31,6 +31,7 @@ SHORT = {
 """Modules below 60 lines, with the reason."""
 
 OWN = {
+    "autopilot/sidr_candidate.py": "the only candidate that needs torch",
     "autopilot/delivery.py": "the winner as engine or artifact, apart from its choice",
     "autopilot/learning_report.py": "the report, which users read",
     "autopilot/without_clicks.py": "the choice without labels, apart from that by clicks",
