@@ -30,7 +30,7 @@ class BoundSegment {
                InArray<std::uint32_t> wide_codes, InArray<std::uint32_t> pair_counts,
                InArray<std::uint32_t> pair_lengths, InArray<std::uint8_t> pair_languages,
                InArray<std::uint32_t> lengths, InArray<std::uint8_t> languages, InArray<std::int64_t> row_offsets,
-               InArray<std::int32_t> row_terms, InArray<double> norms)
+               InArray<std::int32_t> row_terms, InArray<double> norms, std::optional<InArray<double>> frequencies)
       : bytes_{term_bytes, pair_languages, languages},
         offsets_{term_offsets, list_offsets, row_offsets},
         numbers_{slots, row_terms},
@@ -39,7 +39,7 @@ class BoundSegment {
         segment_({view(term_bytes), view(term_offsets), view(term_table), view(list_offsets), view(slots), view(codes),
                   view(wide_codes), view(pair_counts), view(pair_lengths), view(pair_languages), view(lengths),
                   view(languages), view(row_offsets), view(row_terms)},
-                 view(norms)) {}
+                 view(norms), frequencies ? view(*frequencies) : std::span<const double>()) {}
 
   const LiveSegment& segment() const { return segment_; }
   std::size_t slots() const { return segment_.slots(); }
@@ -125,12 +125,13 @@ class BoundLists {
   using Allowed = std::optional<std::vector<InArray<std::uint8_t>>>;
 
   void add(nb::object segment, std::optional<InArray<std::int32_t>> removed, std::optional<InArray<std::uint8_t>> live,
-           double stretch, InArray<double> norms, std::optional<InArray<float>> length_norms) {
+           double stretch, InArray<double> norms, std::optional<InArray<float>> length_norms,
+           std::optional<InArray<double>> frequencies) {
     LivePart part{&nb::cast<const BoundSegment&>(segment).segment(), 0, {}, {}, stretch, {}, {}, {}};
     if (length_norms) part.norms.norms = view(*length_norms);
     if (removed) part.removed = view(*removed);
     if (live) part.live = view(*live);
-    lists_.add(std::move(part), view(norms));
+    lists_.add(std::move(part), view(norms), frequencies ? view(*frequencies) : std::span<const double>());
     segments_.append(segment);
     if (removed) removed_.push_back(*removed);
     if (live) live_.push_back(*live);
@@ -331,12 +332,13 @@ void register_live_postings(nb::module_& module) {
       .def(nb::init<InArray<std::uint8_t>, InArray<std::int64_t>, InArray<std::uint32_t>, InArray<std::int64_t>,
                     InArray<std::int32_t>, InArray<std::uint16_t>, InArray<std::uint32_t>, InArray<std::uint32_t>,
                     InArray<std::uint32_t>, InArray<std::uint8_t>, InArray<std::uint32_t>, InArray<std::uint8_t>,
-                    InArray<std::int64_t>, InArray<std::int32_t>, InArray<double>>(),
+                    InArray<std::int64_t>, InArray<std::int32_t>, InArray<double>, std::optional<InArray<double>>>(),
            nb::arg("term_bytes").noconvert(), nb::arg("term_offsets").noconvert(), nb::arg("term_table").noconvert(),
            nb::arg("list_offsets").noconvert(), nb::arg("slots").noconvert(), nb::arg("codes").noconvert(),
            nb::arg("wide_codes").noconvert(), nb::arg("pair_counts").noconvert(), nb::arg("pair_lengths").noconvert(),
            nb::arg("pair_languages").noconvert(), nb::arg("lengths").noconvert(), nb::arg("languages").noconvert(),
-           nb::arg("row_offsets").noconvert(), nb::arg("row_terms").noconvert(), nb::arg("norms").noconvert())
+           nb::arg("row_offsets").noconvert(), nb::arg("row_terms").noconvert(), nb::arg("norms").noconvert(),
+           nb::arg("frequencies").noconvert().none() = nb::none())
       .def_prop_ro("slots", &BoundSegment::slots)
       .def_prop_ro("terms", &BoundSegment::terms)
       .def("count_terms", &BoundSegment::count_terms, nb::arg("slots").noconvert(), nb::arg("counts").noconvert(),
@@ -347,7 +349,8 @@ void register_live_postings(nb::module_& module) {
       .def(nb::init<>())
       .def("add", &BoundLists::add, nb::arg("segment"), nb::arg("removed").noconvert().none(),
            nb::arg("live").noconvert().none(), nb::arg("stretch"), nb::arg("norms").noconvert(),
-           nb::arg("length_norms").noconvert().none() = nb::none())
+           nb::arg("length_norms").noconvert().none() = nb::none(),
+           nb::arg("frequencies").noconvert().none() = nb::none())
       .def_prop_ro("slots", &BoundLists::slots)
       .def_prop_ro("kept", &BoundLists::kept,
                    "How many impacts, and words of marks, are kept for terms that still exist.")

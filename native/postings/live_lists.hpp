@@ -123,9 +123,10 @@ class LiveLists {
   static constexpr std::size_t max_marks = 1 << 20;    // in words: 8 MB
 
   // `norms` has one for each pair of the segment.
-  void add(LivePart part, std::span<const double> norms) {
+  void add(LivePart part, std::span<const double> norms, std::span<const double> frequencies = {}) {
     const LiveSegment& segment = *part.segment;
     require(norms.size() == segment.pairs(), "there must be a norm for each pair");
+    require(frequencies.empty() || frequencies.size() == norms.size(), "there must be a frequency for each pair");
     require(part.removed.empty() || part.removed.size() == segment.terms(), "there must be a count for each term");
     require(part.live.empty() || part.live.size() == (segment.slots() + 7) / 8, "there must be a bit for each slot");
     require(part.stretch >= 1 && std::isfinite(part.stretch), "a stretch must be 1 or more");
@@ -135,7 +136,7 @@ class LiveLists {
     part.sums.reserve(norms.size());
     for (std::size_t pair = 0; pair < norms.size(); ++pair) {
       require(norms[pair] >= 0 && std::isfinite(norms[pair]), "norms must be finite and not negative");
-      part.counts.push_back(0.5 * static_cast<double>(segment.arrays().pair_counts[pair]));
+      part.counts.push_back(segment.frequency(pair, frequencies));
       part.sums.push_back(part.counts.back() + norms[pair]);
     }
     slots_ += segment.slots();

@@ -60,8 +60,10 @@ class LiveSegment {
     float bound = 0;
   };
 
-  // `norms` has one for each pair: bounds are computed with them. See LiveLists for other norms.
-  LiveSegment(const LiveArrays& arrays, std::span<const double> norms) : arrays_(arrays) {
+  // `norms` has one for each pair: bounds are computed with them. See LiveLists for other norms. `frequencies`, one for
+  // each pair, take the place of counts where words are weighed by field.
+  LiveSegment(const LiveArrays& arrays, std::span<const double> norms, std::span<const double> frequencies = {})
+      : arrays_(arrays) {
     const LiveArrays& a = arrays;
     require(!a.term_offsets.empty() && a.term_offsets.size() == a.list_offsets.size(),
             "there must be a list for each term");
@@ -77,10 +79,11 @@ class LiveSegment {
                 a.row_offsets.size() == a.lengths.size() + 1,
             "every slot must have a length, a language and a row");
     require(norms.size() == a.pair_counts.size(), "there must be a norm for each pair");
+    require(frequencies.empty() || frequencies.size() == norms.size(), "there must be a frequency for each pair");
     saturations_.reserve(norms.size());
     for (std::size_t pair = 0; pair < norms.size(); ++pair) {
       require(norms[pair] >= 0 && std::isfinite(norms[pair]), "norms must be finite and not negative");
-      const double count = 0.5 * static_cast<double>(a.pair_counts[pair]);
+      const double count = frequency(pair, frequencies);
       const double value = count > 0 ? count / (count + norms[pair]) : 0;
       saturations_.push_back(std::nextafter(static_cast<float>(value), 2.0F));
     }
@@ -98,6 +101,13 @@ class LiveSegment {
   std::size_t slots() const { return arrays_.lengths.size(); }
   std::size_t pairs() const { return arrays_.pair_counts.size(); }
   bool wide() const { return !arrays_.wide_codes.empty(); }
+
+  // How often the word of a posting counts, by its pair.
+  double frequency(std::size_t pair, std::span<const double> frequencies) const {
+    if (frequencies.empty()) return 0.5 * static_cast<double>(arrays_.pair_counts[pair]);
+    require(frequencies[pair] >= 0 && std::isfinite(frequencies[pair]), "frequencies must be finite and not negative");
+    return frequencies[pair];
+  }
 
   // The number of a term, or -1.
   std::int64_t find(std::string_view wanted) const {

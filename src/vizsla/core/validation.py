@@ -71,7 +71,8 @@ def is_iterable(value: Any) -> bool:
 def check_listed(name: str, value: Any) -> None:
     """Raise for what can be gone through one by one, but whose texts are not the records that it holds.
 
-    A data frame gives its column names, a file its lines, a view of a mapping ids or texts that have lost each other.
+    A data frame gives its column names, a file its lines, a view of a mapping ids or texts that have lost each other,
+    and a mapping that is one record would be read as a record for each of its keys.
 
     Examples
     --------
@@ -79,6 +80,10 @@ def check_listed(name: str, value: Any) -> None:
     Traceback (most recent call last):
     vizsla.errors.InputError: `items` must be a list or a mapping. Got dict_keys: give the mapping itself.
     """
+    if isinstance(value, Mapping) and all(isinstance(value.get(key), str) for key in ("id", "text")):
+        raise InputError(
+            f"`{name}` must be a list or a mapping of ids. Got one with an id and a text: put it into a list."
+        )
     if isinstance(value, list | tuple | Mapping):
         return
     remedy = None

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from vizsla.core.catalog import Item
-from vizsla.core.validation import check_unicode, is_iterable
+from vizsla.core.validation import check_listed, check_unicode, is_iterable
 from vizsla.data.columns import ListText, NumberColumn
 from vizsla.data.conditions import Condition
 from vizsla.data.metadata_builder import DetailsCollector, column_of
@@ -198,6 +198,8 @@ def rows_of(items: Any) -> list[ItemRow]:
     """Return items as rows: Items, dicts, (id, text) pairs, or a mapping of ids to texts."""
     if isinstance(items, Item | str) or not is_iterable(items):
         raise InputError(f"`items` must be several items, or a mapping of ids to texts. Got {type(items).__name__}.")
+    if isinstance(items, Mapping):
+        check_listed("items", items)
     several = items.items() if isinstance(items, Mapping) else items
     rows = [_row(each) for each in several]
     seen = set[str]()

@@ -29,7 +29,7 @@ _NAME = re.compile(r"[A-Za-z_]\w{0,63}")
 
 CACHE = "cache"
 """What an EmbeddingCache is called among the bindings: members that encode texts ask it first."""
-MEMBERS = ("lexical", "tokens", "vector", "pefa", "typo", "memory", "whole")
+MEMBERS = ("lexical", "fields", "tokens", "vector", "pefa", "typo", "memory", "whole")
 REGISTRY = tuple(f"{name}_member" for name in MEMBERS)
 """Modules of live members, imported when a member needs one; the first class that accepts a recipe takes it."""
 

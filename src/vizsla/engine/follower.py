@@ -352,12 +352,13 @@ class Follower:
         self._change_metadata(connection, [row[0] for row in rows])
 
     def _append(self, rows: Sequence[Sequence[Any]]) -> None:
-        texts = [joined_text(title, text) for _, _, title, text in rows]
+        fields = [(title, text) for _, _, title, text in rows]
+        texts = [joined_text(*both) for both in fields]
         self._numbers.append(np.array([row[0] for row in rows], np.int64))
         self._ids += [row[1] for row in rows]
         self._flags.append(np.ones(len(rows), np.bool_))
         for member in self.members.values():
-            member.append(texts)
+            member.append(fields if member.reads_fields else texts)
 
     def _remove(self, connection: sqlite3.Connection) -> None:
         gone = connection.execute(

@@ -24,16 +24,19 @@ from vizsla.engine.definitions import (
     inlined,
     member_class,
 )
+from vizsla.engine.fields_member import FieldsView
 from vizsla.engine.lexical_member import Bm25View
 from vizsla.engine.live_items import LiveCatalog
 from vizsla.engine.member import LiveView, SlotRetriever
 from vizsla.engine.query_memory import QueryMemory, RememberedRetriever
 from vizsla.engine.slots import SlotMap
 from vizsla.engine.static_member import ReindexedRetriever
-from vizsla.engine.typo_member import ForgivingView
+from vizsla.engine.typo_member import ForgivingFieldsView, ForgivingView
 from vizsla.errors import InputError
 from vizsla.methods.bm25 import bm25
 
+FORGIVING: dict[type[LiveView], type[ForgivingView]] = {Bm25View: ForgivingView, FieldsView: ForgivingFieldsView}
+"""What forgives typos in place of views that do not."""
 MAX_CACHED_FILTERS = 64
 """Prepared conditions that a generation keeps."""
 
@@ -93,9 +96,10 @@ class Generation:
 
     def _forgiving_view(self, view: LiveView) -> LiveView:
         words = self.items.details.row_words
-        if type(view) is not Bm25View or words is None:
+        kind = FORGIVING.get(type(view))
+        if kind is None or words is None or not isinstance(view, Bm25View):
             return view
-        return ForgivingView(view, partial(words, TEXT_FIELD))
+        return kind(view, partial(words, TEXT_FIELD))
 
     def retriever(self, name: str = "") -> Retriever:
         """Return a member; the default one unless named."""

@@ -107,9 +107,20 @@ class Bm25View(WordView):
         """Explain the score of one slot by the query's words."""
         return self._explained(queries.texts[0], self._asked(queries)[0], slot)
 
+    @property
+    def formula(self) -> str:
+        """What scores are made by."""
+        return f"bm25 {self.weighting.variant}, the sum over the query's words"
+
+    def _parts(
+        self, lists: Sequence[tuple[str, int]], weights: Sequence[float], slot: int, share: float
+    ) -> list[Explanation]:
+        """Return what each field gives of the share of some lists; nothing where a text is one field."""
+        return []
+
     def _explained(self, text: str, asked: Asked, slot: int) -> Explanation:
         score = self._scored(asked, slot)
-        what = f"bm25 {self.weighting.variant}, the sum over the query's words"
+        what = self.formula
         if self._mixed is not None:
             query = self._mixed.read(text)
             if query.language >= 0:
@@ -125,7 +136,9 @@ class Bm25View(WordView):
             return Explanation(0.0, f"{word!r}: in no item")
         share = self._scored((self._found([word]), [count]), slot)
         idf = float(self.weighting.idf(np.array([holders], np.int64), everything)[0])
-        return Explanation(share, f"{word!r}: in {holders} of {everything} items, idf {idf:.4f}{_times(count)}")
+        facts = f"in {holders} of {everything} items, idf {idf:.4f}"
+        parts = self._parts([(word, 0)], [count], slot, share)
+        return Explanation(share, f"{word!r}: {facts}{_times(count)}", parts)
 
     def _word_shares(self, mixed: LiveMixedWords, query: QueryWords, slot: int) -> list[Explanation]:
         shares = []
@@ -134,11 +147,13 @@ class Bm25View(WordView):
             if not word.holders:
                 shares.append(Explanation(0.0, f"{text!r}: in no item"))
                 continue
-            share = self._scored(self._weighed(mixed, QueryWords(query.language, {text: times})), slot)
+            lists, weights = self._asked_lists(mixed, QueryWords(query.language, {text: times}))
+            share = self._scored((self._lists_of(mixed, lists), weights), slot)
             whole = word.documents == self.counts.everything
             items = "items" if whole else f"{self.analyzer.languages[query.language]} items"
             facts = f"in {word.holders} of {word.documents} {items}, idf {word.idf:.4f}"
-            shares.append(Explanation(share, f"{text!r}: {facts}{_times(times)}"))
+            parts = self._parts(lists, weights, slot, share)
+            shares.append(Explanation(share, f"{text!r}: {facts}{_times(times)}", parts))
         return shares
 
     def holders(self, term: str) -> int:
@@ -178,6 +193,10 @@ class Bm25View(WordView):
         return [known[term] for term in terms]
 
     def _weighed(self, mixed: LiveMixedWords, query: QueryWords) -> Asked:
+        lists, weights = self._asked_lists(mixed, query)
+        return self._lists_of(mixed, lists), weights
+
+    def _asked_lists(self, mixed: LiveMixedWords, query: QueryWords) -> tuple[list[tuple[str, int]], list[float]]:
         """Return the lists that a query of a catalog in several languages asks for: the weights of its words, added."""
         has_floor = self.weighting.absent(np.ones(1)) is not None
         asked: dict[tuple[str, int], float] = {}
@@ -187,8 +206,7 @@ class Bm25View(WordView):
                 asked[name] = asked.get(name, 0.0) + count * weight
             if has_floor and word.floor:
                 asked[FLOOR_TERM, 0] = asked.get((FLOOR_TERM, 0), 0.0) + count * word.floor
-        weights = np.array(list(asked.values()), np.float32).tolist()
-        return self._lists_of(mixed, list(asked)), weights
+        return list(asked), np.array(list(asked.values()), np.float32).tolist()
 
     def _lists_of(self, mixed: LiveMixedWords, asked: list[tuple[str, int]]) -> list[_native.LiveTerm]:
         names = [list_name(term, language) for term, language in asked]

@@ -305,11 +305,11 @@ class Maintenance:
             members[name].open([self.catalog.folder / segment.parts[base.number][0]], [segment.rows])
         member = self.follower.new_member(definition, definitions, members)
         member.open([], [])
-        texts = self._texts(numbers)
-        member.append(texts)
+        fields = self._fields(numbers)
+        member.append(fields if member.reads_fields else [joined_text(*both) for both in fields])
         folder = new.part(f"m{definition.number or 'new'}")
         with Writing(folder):
-            member.write(folder, np.arange(len(texts), dtype=np.int32))
+            member.write(folder, np.arange(len(fields), dtype=np.int32))
         return folder
 
     def _bases(self, definition: Definition, definitions: dict[str, Definition]) -> list[str]:
@@ -318,11 +318,12 @@ class Maintenance:
             found += [*self._bases(definitions[name], definitions), name]
         return list(dict.fromkeys(found))
 
-    def _texts(self, numbers: Int64Array) -> list[str]:
+    def _fields(self, numbers: Int64Array) -> list[tuple[str, str]]:
+        """Read the title and the text of rows."""
         sql = "SELECT n, title, text FROM items WHERE n IN (SELECT value FROM json_each(?))"
         with self.catalog.scanning() as connection:
             rows = connection.execute(sql, (json.dumps(numbers.tolist()),)).fetchall()
-        known = {n: joined_text(title, text) for n, title, text in rows}
+        known = {n: (title, text) for n, title, text in rows}
         return [known[n] for n in numbers.tolist()]
 
     def damaged(self) -> dict[int, str]:

@@ -151,6 +151,8 @@ class LiveMember(ABC):
     """Kinds of recipes that it may take."""
     learns: ClassVar[bool] = False
     """Whether it learns from clicks, which the engine then gives to `learn` and `unlearn`."""
+    reads_fields: ClassVar[bool] = False
+    """Whether `append` gets a pair of title and text for each row, in place of both joined."""
 
     def __init__(self, recipe: Recipe, settled: dict[str, Any], bindings: dict[str, Any]):
         self.recipe, self.settled, self.bindings = recipe, settled, bindings
@@ -186,7 +188,7 @@ class LiveMember(ABC):
         """
 
     @abstractmethod
-    def append(self, texts: Sequence[str]) -> None:
+    def append(self, texts: Sequence[Any]) -> None:
         """Add rows to the memory part: their slots follow all others."""
 
     @abstractmethod

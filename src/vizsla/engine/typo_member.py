@@ -15,6 +15,7 @@ from vizsla.base.queries import Queries
 from vizsla.base.recipe import Recipe
 from vizsla.core.explanation import Explanation
 from vizsla.core.strings import Strings
+from vizsla.engine.fields_member import FieldsView
 from vizsla.engine.lexical_member import Bm25Member, Bm25View
 from vizsla.engine.member import LiveMember, LiveView
 from vizsla.engine.row_words import LiveLists
@@ -283,6 +284,10 @@ class ForgivingView(TypoTolerantView):
         if quick:
             self._last = text, corrections(words, self.lexicon, stop_words(self.analyzer), everything)
         return quick
+
+
+class ForgivingFieldsView(ForgivingView, FieldsView):
+    """The same for words that are weighed by field."""
 
 
 class TypoTolerantMember(LiveMember):

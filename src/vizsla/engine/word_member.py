@@ -70,7 +70,7 @@ class WordMember(LiveMember):
     def open(self, folders: Sequence[Path], sizes: Sequence[int]) -> None:
         """Begin anew over these segments: their arrays are mapped, and checked as they are read."""
         known = {segment.folder: segment for segment in self._segments[: self._stored]}
-        arrays = {folder: read_segment(folder) for folder in folders if folder not in known}
+        arrays = {folder: self.read(folder) for folder in folders if folder not in known}
         lengths = [known[folder].arrays if folder in known else arrays[folder] for folder in folders]
         for folder, size, found in zip(folders, sizes, lengths, strict=True):
             if len(found["lengths"]) != size:
@@ -83,13 +83,13 @@ class WordMember(LiveMember):
                 opened.append(self._segment(arrays[folder], opened, folder))
         self._segments, self._stored = opened, len(opened)
 
-    def append(self, texts: Sequence[str]) -> None:
+    def append(self, texts: Sequence[Any]) -> None:
         """Add rows: a segment in memory, joined with those before it when there are many of about its size."""
         texts = list(texts)
         if not texts:
             return
         segments = list(self._segments)
-        new = self._segment(rows_of_texts(self.analyzer, texts, binary=self.binary), segments)
+        new = self._segment(self.rows(texts), segments)
         while tail := self._tail(segments, SEGMENTS_PER_TIER * len(new)):
             before = segments[:-tail]
             new, segments = self._joined([*segments[-tail:], new], before), before
@@ -106,7 +106,23 @@ class WordMember(LiveMember):
         """Write these slots as one segment."""
         segments = self._segments  # another list after the next change, which need not wait
         parts = [(segments[number], own) for number, own in _split(segments, np.asarray(slots, np.int32))]
-        write_segment(folder, merged(parts))
+        self.store(folder, self.merged(parts))
+
+    def rows(self, texts: Sequence[Any]) -> dict[str, NDArray[Any]]:
+        """Return the arrays of a segment of new rows."""
+        return rows_of_texts(self.analyzer, texts, binary=self.binary)
+
+    def read(self, folder: Path) -> dict[str, NDArray[Any]]:
+        """Map the arrays of a stored segment."""
+        return read_segment(folder)
+
+    def store(self, folder: Path, arrays: dict[str, NDArray[Any]]) -> None:
+        """Write the arrays of a segment into a new folder."""
+        write_segment(folder, arrays)
+
+    def merged(self, parts: Sequence[tuple[WordSegment, Int32Array]]) -> dict[str, NDArray[Any]]:
+        """Return the arrays of one segment with the given slots of each, one after another."""
+        return merged(parts)
 
     @property
     def segments(self) -> tuple[WordSegment, ...]:
@@ -138,7 +154,7 @@ class WordMember(LiveMember):
     def _joined(self, parts: Sequence[WordSegment], before: Sequence[WordSegment]) -> WordSegment:
         """Return one segment in memory with all slots of some; those that were removed stay so."""
         everything = [np.arange(len(part), dtype=np.int32) for part in parts]
-        whole = self._segment(merged(list(zip(parts, everything, strict=True))), before)
+        whole = self._segment(self.merged(list(zip(parts, everything, strict=True))), before)
         starts = np.cumsum([0, *map(len, parts)])
         gone = [part.gone + np.int32(start) for part, start in zip(parts, starts, strict=False)]
         dead = np.concatenate(gone)
@@ -193,20 +209,24 @@ class WordView(LiveView):
         self.lists = SegmentLists(segments) if lists is None else lists
         self.counts = member.counts(segments) if counts is None else counts
         self.everything = self.counts.everything
+        self._add_lists(member, segments)
+        self._masks: tuple[BoolArray, list[Uint8Array]] | None = None
+
+    def _add_lists(self, member: Any, segments: Sequence[Any]) -> None:
+        """Give the segments to native code, with what their pairs of count and length weigh now."""
         means, length_norms = self.counts.means, self._length_norms(member)
         # One call for the pairs of all segments: there may be dozens of small ones.
         pairs = [(segment.arrays["pair_lengths"], segment.arrays["pair_languages"]) for segment in segments]
         if segments:
             lengths, spoken = (np.concatenate(column) for column in zip(*pairs, strict=True))
             norms = member.norms(lengths * 0.5, spoken, means)
-        stretches = _stretches(means, [segment.averages for segment in segments])
+        stretches = stretches_of(means, [segment.averages for segment in segments])
         start = 0
         for segment, stretch in zip(segments, stretches, strict=True):
             end = start + len(segment.arrays["pair_lengths"])
             own = norms[start:end], length_norms
             self.lists.native.add(segment.native, segment.removed, segment.bits, stretch, *own)
             start = end
-        self._masks: tuple[BoolArray, list[Uint8Array]] | None = None
 
     @abstractmethod
     def _read(self, text: str) -> Asked:
@@ -284,7 +304,7 @@ class WordView(LiveView):
         return masks
 
 
-def _stretches(means: Float64Array, averages: list[Float64Array]) -> list[float]:
+def stretches_of(means: Float64Array, averages: list[Float64Array]) -> list[float]:
     """Return how much more a posting may give under these mean lengths than under those of each segment's bounds.
 
     An impact is gain × count / (count + norm), and a norm falls at most as the mean length rises.

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -66,23 +68,25 @@ class _SegmentFiles:
 
     def _write(self, writer: ArtifactWriter) -> None:
         writer.parameters(layout=LAYOUT)
-        for name in ARRAYS:
-            writer.array(name, self.arrays[name])
+        for name, array in self.arrays.items():
+            writer.array(name, array)
 
 
-def write_segment(folder: Path, arrays: dict[str, NDArray[Any]]) -> None:
+def write_segment(folder: Path, arrays: dict[str, NDArray[Any]], kind: str = KIND) -> None:
     """Write the arrays into a new folder; syncing them to the disk is left to the caller."""
     folder.mkdir(parents=True, exist_ok=True)
     files: Any = _SegmentFiles(arrays)
-    ArtifactWriter(folder, KIND, saving=Saving(folder, lasting=False)).write(files)
+    ArtifactWriter(folder, kind, saving=Saving(folder, lasting=False)).write(files)
 
 
-def read_segment(folder: Path, *, verify: bool = False) -> dict[str, NDArray[Any]]:
+def read_segment(
+    folder: Path, kind: str = KIND, arrays: Mapping[str, Any] = MappingProxyType(ARRAYS), *, verify: bool = False
+) -> dict[str, NDArray[Any]]:
     """Map the arrays of a folder; with `verify`, all checksums are checked too."""
     reader = ArtifactReader(folder, mmap=True, verify=verify)
-    if reader.kind != KIND or reader.parameter("layout", int) != LAYOUT:
-        raise FormatError(f"{folder}: expected a segment of layout {LAYOUT}. Got another: rebuild the member.")
-    return {name: reader.array(name, kind) for name, kind in ARRAYS.items()}
+    if reader.kind != kind or reader.parameter("layout", int) != LAYOUT:
+        raise FormatError(f"{folder}: expected {kind} of layout {LAYOUT}. Got another: rebuild the member.")
+    return {name: reader.array(name, dtype) for name, dtype in arrays.items()}
 
 
 def rows_of_texts(analyzer: Analyzer, texts: Sequence[str], *, binary: bool = False) -> dict[str, NDArray[Any]]:
@@ -101,12 +105,12 @@ def rows_of_texts(analyzer: Analyzer, texts: Sequence[str], *, binary: bool = Fa
         counts = np.full(len(counts), COUNT_OF_ONE, np.uint32)
     languages = columns.astype(np.uint8) if len(columns) else np.zeros(len(offsets) - 1, np.uint8)
     if len(analyzer.languages) > 1:
-        numbers, terms = _by_language(offsets, numbers, counts, languages, terms, len(analyzer.languages))
+        numbers, terms = by_language(offsets, numbers, counts, languages, terms, len(analyzer.languages))
     arrays = _native.live_build(offsets, numbers, counts, languages, len(terms))
     return arrays | {"term_bytes": terms.data, "term_offsets": terms.offsets, "term_table": terms.slots}
 
 
-def _by_language(
+def by_language(
     offsets: Int64Array,
     numbers: Int32Array,
     counts: NDArray[np.uint32],
@@ -172,10 +176,9 @@ class WordSegment:
             if spoken.max(initial=0) >= languages:
                 raise InputError("pairs must be of the analyzer's languages")
             means = averages(documents, length)
-            make: Any = _native.LiveSegment
-            native = make(*(arrays[name] for name in ARRAYS), norms(lengths * 0.5, spoken, means))
+            native = native_segment(arrays, norms(lengths * 0.5, spoken, means))
         except (ValueError, TypeError) as error:
-            raise FormatError(f"{folder or 'A segment'}: not a sound segment ({error}).") from error
+            raise unsound(folder, error) from error
         return cls(arrays, native, means, documents, length, folder)
 
     def __len__(self) -> int:
@@ -188,13 +191,13 @@ class WordSegment:
 
     def without(self, slots: Int32Array) -> WordSegment:
         """Return the segment when these slots of its own are removed, too; those that were removed stay so."""
+        slots = self.left_of(slots)
         if self.bits is None or self.removed is None:
             bits, removed = (
                 np.packbits(np.ones(len(self), np.bool_), bitorder="little"),
                 np.zeros(self.native.terms, np.int32),
             )
         else:
-            slots = slots[self.bits[slots >> 3] >> (slots & 7) & 1 > 0]
             bits, removed = self.bits.copy(), self.removed.copy()
         np.bitwise_and.at(bits, slots >> 3, ~(np.uint8(1) << (slots & 7).astype(np.uint8)))
         try:
@@ -210,6 +213,10 @@ class WordSegment:
             length=self.length - length,
         )
 
+    def left_of(self, slots: Int32Array) -> Int32Array:
+        """Return those of some slots that are not removed."""
+        return slots if self.bits is None else slots[self.bits[slots >> 3] >> (slots & 7) & 1 > 0]
+
     @property
     def gone(self) -> Int32Array:
         """The slots that are removed, ascending."""
@@ -220,6 +227,20 @@ class WordSegment:
     def damage(self, error: Exception) -> FormatError:
         """Return what to raise when native code has refused something that it read."""
         return FormatError(f"{self.folder or 'A segment'}: the segment is damaged ({error}).")
+
+
+def native_segment(
+    arrays: Mapping[str, NDArray[Any]], norms: Float64Array, frequencies: Float64Array | None = None
+) -> _native.LiveSegment:
+    """Return arrays for native code, with the norms, and frequencies if any, that the bounds of its lists are for."""
+    make: Any = _native.LiveSegment
+    made: _native.LiveSegment = make(*(arrays[name] for name in ARRAYS), norms, frequencies)
+    return made
+
+
+def unsound(folder: Path | None, error: Exception) -> FormatError:
+    """Return what to raise for arrays that do not fit together."""
+    return FormatError(f"{folder or 'A segment'}: not a sound segment ({error}).")
 
 
 def totals(lengths: NDArray[np.uint32], spoken: Uint8Array, languages: int) -> tuple[Int64Array, Float64Array]:

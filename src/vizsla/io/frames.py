@@ -176,13 +176,12 @@ def plain_items(items: Any) -> Any:
     if is_frame(items):
         return Dataset.of(items)
     given = series_of(items)
+    check_listed("items", given)
     first = None
     if isinstance(given, Mapping):
         first = next(iter(given.values()), None)
     elif isinstance(given, list | tuple):
         first = given[0] if given else None
-    else:
-        check_listed("items", given)
     return Dataset.of(given) if isinstance(first, Mapping) else given
 
 
