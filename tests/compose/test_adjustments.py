@@ -150,6 +150,9 @@ def test_one_file_holds_all(tmp_path):
         assert found("tv").ids == wanted("tv").ids
         assert np.array_equal(found("tv").scores, wanted("tv").scores)
     assert adjust(bm25(shop()), tmp_path / "synonyms.txt").adjustments.lines == ["tv, television^0.5"]
+    (tmp_path / "twice.json").write_text('{"synonyms": ["tv, television"], "synonyms": ["bag, sack"]}')
+    with pytest.raises(DataError, match="not sound .*'synonyms' is given twice"):
+        adjust(bm25(shop()), tmp_path / "twice.json")
     (tmp_path / "bad.json").write_text("{")
     with pytest.raises(DataError, match="not sound"):
         adjust(bm25(shop()), tmp_path / "bad.json")

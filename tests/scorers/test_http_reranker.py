@@ -242,6 +242,8 @@ WILD = [
     '{"results": [{"index": 0, "relevance_score": ' + "9" * 5000 + "}]}",
     '{"results": [{"index": 0, "relevance_score": Infinity}]}',
     "[" + "[]," * 3_000_000 + "[]]",
+    results((0, 1), (1, 1), (2, 1)).replace('{"results"', '{"results": [], "results"'),
+    results((0, 1), (1, 1), (2, 1)).replace('"relevance_score": 1', '"relevance_score": 1, "relevance_score": 2'),
 ]
 
 

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from vizsla._internal.terminal import escape_control, printable_json, working
+from vizsla.artifacts.strict_json import distinct
 from vizsla.autopilot.relearn import relearn
 from vizsla.base.page import Page
 from vizsla.base.queries import Queries
@@ -98,7 +99,7 @@ def _member(text: str) -> Recipe | str:
     if not text.lstrip().startswith("{"):
         return text
     try:
-        return Recipe.from_dict(json.loads(text, object_hook=_with_encoder))
+        return Recipe.from_dict(json.loads(text, object_pairs_hook=lambda pairs: _with_encoder(distinct(pairs))))
     except ValueError as error:
         raise InputError(
             f'`--member` must be JSON as {{"recipe": …, "settings": …}}. Got {text!r:.80}: {error}.'

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from vizsla._internal.lazy import cached_property
+from vizsla.artifacts.strict_json import distinct
 from vizsla.base.queries import Queries
 from vizsla.base.retriever import Retriever
 from vizsla.base.scorer import Scorer
@@ -229,10 +230,14 @@ class Adjustments:
         try:
             text = path.read_text(encoding="utf-8-sig")
             if path.suffix == ".toml":
-                return cls(tomllib.loads(text))
-            return cls(json.loads(text) if path.suffix == ".json" else {"synonyms": text.splitlines()})
-        except (tomllib.TOMLDecodeError, json.JSONDecodeError, UnicodeDecodeError) as error:
+                known = tomllib.loads(text)
+            elif path.suffix == ".json":
+                known = json.loads(text, object_pairs_hook=distinct)
+            else:
+                known = {"synonyms": text.splitlines()}
+        except (ValueError, RecursionError) as error:
             raise DataError(f"not sound ({error}).", path=str(path), remedy="Repair the file.") from None
+        return cls(known)
 
     def __repr__(self) -> str:
         counts = len(self.lines), len(self.signals), len(self.rules)

@@ -261,7 +261,7 @@ class JsonService:
             if strict_json.measure(answer) > strict_json.MAX_VALUES:
                 raise ValueError(f"it has more than {strict_json.MAX_VALUES:,} values")
             # As UTF-8: given bytes, json also takes UTF-16 and UTF-32, where `measure` counts wrong.
-            return read(json.loads(answer.decode("utf-8-sig")))
+            return read(json.loads(answer.decode("utf-8-sig"), object_pairs_hook=strict_json.distinct))
         except (ValueError, KeyError, TypeError, RecursionError) as error:
             said = self._without_secrets(str(error))
             raise InputError(f"{self.url} must answer with {expected}. Got another: {said}.") from None
