@@ -18,6 +18,8 @@ from vizsla.core.catalog import PageCatalog, details_of
 from vizsla.core.hits import Hit, Span, hits_html
 from vizsla.core.stages import stage
 from vizsla.core.validation import is_iterable
+from vizsla.data.columns import TextColumn
+from vizsla.data.conditions import declare
 from vizsla.data.facets import FacetCounts, count_facet, facets_of, without_field
 from vizsla.data.filter import Filter, Where
 from vizsla.data.metadata import TEXT_FIELD, ItemMetadata
@@ -352,6 +354,9 @@ class PageRequest:
         if column.kind == LIST:
             raise InputError(f"`{option}` must be a field with one value per item. Got {name!r:.60}, of lists.")
         missing = option == "sort"
+        if missing and isinstance(column, TextColumn) and column.nearly:
+            got = f"{name!r:.60}, texts of which most are of kind {column.nearly}"
+            raise InputError(f"`sort` must not be a field of mixed kinds. Got {got}: {declare(name, column.nearly)}.")
 
         def keys(numbers: Int32Array) -> Int32Array:
             codes = column.same_codes(column.codes.take(numbers))

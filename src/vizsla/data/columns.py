@@ -24,13 +24,14 @@ from vizsla.data.values import (
     date_span,
     json_array,
     list_of,
+    number_text,
     text_of,
 )
 from vizsla.errors import DataError, FormatError, InputError
 from vizsla.typing import BoolArray, Int32Array
 
-DATE_SAMPLE = 200
-"""Texts of a column that are looked at, to see whether most are dates."""
+KIND_SAMPLE, MIN_KIND_SAMPLE, NEARLY_SHARE = 200, 5, 0.75
+"""Texts of a column that are looked at, and from which share on most of them are numbers or dates."""
 
 
 class Segments:
@@ -461,10 +462,16 @@ class TextColumn(Column):
         return at, at + int(at < len(self.texts) and self.texts[at] == text)
 
     @cached_property
-    def mostly_dates(self) -> bool:
-        """Whether most texts are dates, of a sample: too few to make it a column of dates, or it was declared."""
-        sample = [self.texts[at] for at in range(0, len(self.texts), 1 + len(self.texts) // DATE_SAMPLE)]
-        return 2 * sum(date_span(text, reduced=False) is not None for text in sample) > len(sample)
+    def nearly(self) -> str:
+        """The kind of most texts, though too few for a column of that kind; empty where texts were declared."""
+        sample = [self.texts[at] for at in range(0, len(self.texts), 1 + len(self.texts) // KIND_SAMPLE)]
+        if self.declared or len(sample) < MIN_KIND_SAMPLE:
+            return ""
+        if sum(date_span(text, reduced=False) is not None for text in sample) >= NEARLY_SHARE * len(sample):
+            return DATE
+        numbers = [number for text in sample if (number := number_text(text)) is not None and not number.doubtful]
+        padded = any(number.padded for number in numbers)
+        return "" if padded or len(numbers) < NEARLY_SHARE * len(sample) else NUMBER
 
     def bounds(self, value: Value) -> tuple[int, int]:
         """Compare with a text in the order of characters; a number raises."""

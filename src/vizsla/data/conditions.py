@@ -158,11 +158,10 @@ class FieldCondition(Condition):
         value = self.values[0]
         if self.type in WORDS:
             return (column.contains if self.type == "contains" else column.startswith)(text_of(value))
-        if isinstance(column, TextColumn) and column.mostly_dates and date_span(text_of(value), reduced=False):
+        if isinstance(column, TextColumn) and column.nearly == DATE and date_span(text_of(value), reduced=False):
             raise InputError(
-                f"A field of texts must not be compared with a date where most texts are dates. Got {value!r}: declare "
-                f'the field when the data are read (meta="{self.field}:date", --meta {self.field}:date), and what is '
-                "no date is missing."
+                f"A field of texts must not be compared with a date where most texts are dates. Got {value!r}: "
+                f"{declare(self.field, DATE)}."
             )
         if column.kind == TEXT and not isinstance(value, str):
             raise InputError(
@@ -330,6 +329,12 @@ def _read(value: Any, left: list[int], depth: int) -> Condition:
     if set(value) != expected or not isinstance(field, str) or not field:
         raise InputError(f"`where` of type {kind!r} must have {', '.join(sorted(expected))}. Got {value!r:.80}.")
     return FieldCondition(kind, field, _values(kind, value.get("value")))
+
+
+def declare(field: str, kind: str) -> str:
+    """Say how a field of texts becomes one of the kind that most of them have."""
+    said = f'declare the field when the data are read (meta="{field}:{kind}", --meta {field}:{kind})'
+    return f"{said}, and what is no {kind} is missing; declared as text, it is compared by its characters"
 
 
 def joined(kind: str, parts: tuple[Condition, ...]) -> Condition:

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 from vizsla.core.catalog import NO_METADATA, Item, Query, details_of
 from vizsla.core.strings import Strings
 from vizsla.core.validation import WarningLog, check_listed, is_iterable
+from vizsla.data.columns import TextColumn
+from vizsla.data.conditions import declare
 from vizsla.data.dataset import Dataset
 from vizsla.data.metadata import ItemMetadata
 from vizsla.data.metadata_builder import DetailsCollector
@@ -119,12 +121,16 @@ def _items(
 
 
 def _report_metadata(details: ItemMetadata | None, tally: WarningLog) -> None:
-    """Count the values that do not parse as their column's kind."""
+    """Count the values that do not parse as their column's kind, and texts where most are of another."""
     odd = {} if details is None else details.unparsed()
     for name, (kind, count, example) in islice(odd.items(), MAX_FIELDS_NAMED):
         tally.add(count, f"values of {name!r} that are no {kind}, such as {example!r:.60}: they count as missing")
     rest = sum(count for _, count, _ in islice(odd.values(), MAX_FIELDS_NAMED, None))
     tally.add(rest, f"such values of {len(odd) - MAX_FIELDS_NAMED} other fields: they count as missing")
+    texts = {} if details is None else {n: c for n, c in details.columns.items() if isinstance(c, TextColumn)}
+    nearly = {name: column.nearly for name, column in texts.items() if column.nearly}
+    for name, kind in islice(nearly.items(), MAX_FIELDS_NAMED):
+        tally.add(1, f"field of texts, most of which are of kind {kind}, is {name!r:.60}: {declare(name, kind)}")
 
 
 def _known_queries(parts: DatasetParts, tally: WarningLog, *, skips: bool) -> Records[Query] | None:

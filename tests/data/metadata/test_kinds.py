@@ -458,18 +458,48 @@ def test_true_false_and_what_is_neither_keep_apart(gone, tmp_path):
 @pytest.mark.parametrize("odd", ["2024-02-30", "01/02/2024", "soon"])
 def test_texts_that_are_mostly_dates_are_not_compared_with_a_date(odd):
     """Too many are no dates for a column of dates; as characters, 01/02/2024 is before every other year."""
-    texts = [f"2023-01-{day:02d}" for day in range(1, 29)]
-    ids = shop([*texts, odd, f"{odd} or so"]).item_ids
+    texts = [*(f"2023-01-{day:02d}" for day in range(1, 29)), odd, f"{odd} or so"]
+    with pytest.warns(DatasetWarning, match="most of which are of kind date, is 'price': declare"):
+        ids = shop(texts).item_ids
     for condition in ("price<2023-01-03", "price=2023-01-03..2023-01-09", "price>='2023-01-03T10:00:00Z'"):
         with pytest.raises(InputError, match=r'Got .*meta="price:date"'):
             vizsla.where(condition).mask(ids)
     assert vizsla.where("price=2023-01-03").mask(ids).sum() == 1  # as it was written
     assert vizsla.where(f'price="{odd}"').mask(ids).sum() == 1
     with pytest.warns(DatasetWarning, match="2 values of 'price' that are no date"):
-        declared = shop([*texts, odd, f"{odd} or so"], meta="price:date").item_ids
+        declared = shop(texts, meta="price:date").item_ids
     assert vizsla.where("price<2023-01-03").mask(declared).sum() == 2
+    as_text = shop(texts, meta="price:text").item_ids
+    assert vizsla.where("price<2023-01-03").mask(as_text).sum() == sum(text < "2023-01-03" for text in texts)
 
 
-def test_texts_that_are_mostly_words_are_compared_by_their_characters():
-    ids = shop(["Ace", "Bo", "2023-01-01", "2024 edition"]).item_ids
-    assert vizsla.where("price<2023-06-01").mask(ids).tolist() == [False, False, True, False]
+def test_texts_that_are_mostly_numbers_are_not_sorted_by_their_characters():
+    """In the order of characters 100 is before 9."""
+    texts = [*map(str, (9, 10, 100, 25, 3, 7, 8, 11)), "ask"]
+    with pytest.warns(DatasetWarning, match="most of which are of kind number, is 'price': declare"):
+        found = vizsla.bm25(shop(texts))
+    with pytest.raises(InputError, match=r'`sort` must not be a field of mixed kinds.*meta="price:number"'):
+        found.page("thing", sort="price")
+    with pytest.warns(DatasetWarning, match="1 values of 'price' that are no number"):
+        declared = vizsla.bm25(shop(texts, meta="price:number"))
+    prices = [texts[int(hit.id)] for hit in declared.page("thing", sort="price").hits]
+    assert prices == [*map(str, sorted(map(int, texts[:-1]))), "ask"]
+    as_text = vizsla.bm25(shop(texts, meta="price:text"))
+    assert [texts[int(hit.id)] for hit in as_text.page("thing", sort="price").hits] == sorted(texts)
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        ["Ace", "Bo", "2023-01-01", "2024 edition", "Cy"],
+        ["S", "M", "L", "38", "40", "42"],
+        [f"{number:05d}" for number in range(20)],  # article numbers: all have five digits
+        ["1", "2", "x"],
+    ],
+)
+def test_other_texts_are_compared_and_sorted_by_their_characters(texts, recwarn):
+    ids = shop(texts).item_ids
+    assert not recwarn.list
+    assert vizsla.where("price<'2023-06-01'").mask(ids).tolist() == [text < "2023-06-01" for text in texts]
+    found = vizsla.bm25(shop(texts)).page("thing", 20, sort="price").hits
+    assert [texts[int(hit.id)] for hit in found] == sorted(texts)
