@@ -1,6 +1,7 @@
 """Several processes and threads over one engine: writes are serialized, readers follow, a fork goes on by itself."""
 
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -149,3 +150,48 @@ def test_of_two_writers_with_stale_views_the_second_sees_what_the_first_stored(t
     assert [engine.count() for engine in engines] == [0, 0]
     for engine in engines:
         engine.close()
+
+
+def kill_at(number, folder):
+    """Kill this process at the given change of a file or folder below another; return what counts them."""
+    seen = []
+
+    def hook(event, values):
+        places = [str(value) for value in values[:2] if isinstance(value, str | os.PathLike)]
+        if event in ("open", "os.mkdir", "os.rename", "sqlite3.connect") and any(str(folder) in at for at in places):
+            seen.append(event)
+            if len(seen) == number:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+    sys.addaudithook(hook)
+    return seen
+
+
+def test_an_engine_whose_making_is_stopped_is_there_whole_or_not_at_all(tmp_path):
+    members = {**WORDS, "more": Recipe.of("bm25", b=0.3), "both": "words|more"}
+    killed, made = 0, False
+    for number in range(1, 400, 3):
+        folder = tmp_path / f"made-{number}" / "engine"
+        folder.parent.mkdir()
+        child = os.fork()
+        if not child:
+            try:
+                kill_at(number, folder.parent)
+                Engine.create(folder, members=members, metadata={"price": "number"}, maintenance="manual")
+                os._exit(0)
+            finally:
+                os._exit(1)
+        _, status = os.waitpid(child, 0)
+        made = os.waitstatus_to_exitcode(status) == 0
+        assert made or os.waitstatus_to_exitcode(status) == -signal.SIGKILL
+        killed += not made
+        if folder.exists():
+            with Engine.open(folder, maintenance="manual") as engine:
+                assert list(engine.members) == list(members)
+        else:
+            assert not made
+            with Engine.create(folder, members=members, maintenance="manual") as engine:
+                assert list(engine.members) == list(members)
+        if made:
+            break
+    assert made and killed > 5
