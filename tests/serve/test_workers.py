@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import platform
+import re
 import signal
 import subprocess
 import sys
 import threading
 import time
 from contextlib import suppress
+from pathlib import Path
 from urllib.error import URLError
 from urllib.request import Request, urlopen
 
@@ -19,6 +22,7 @@ import pytest
 import vizsla
 from tests.serve.services import fruit_engine, listening, serving
 from vizsla.encoders import FunctionEncoder
+from vizsla.serve import application
 from vizsla.serve.slow_clients import ImpatientProtocol
 
 
@@ -177,3 +181,24 @@ def test_queries_that_come_too_late_are_not_begun(tmp_path):
                 break
             time.sleep(0.005)
         assert not client.app.state.admission.in_flight
+
+
+def resident_mb():
+    text = Path("/proc/self/status").read_text(encoding="ascii")
+    return int(re.search(r"VmRSS:\s+(\d+)", text)[1]) / 1024
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="a matter of glibc")
+def test_memory_that_is_free_goes_back_to_the_system(tmp_path, monkeypatch):
+    monkeypatch.setattr(application, "TRIM_S", 0.01)
+    blocks = [b"x" * 100_000 for _ in range(1000)]  # too small to be mapped one by one
+    while blocks[:-1]:
+        blocks.pop(0)  # the last one keeps the heap from shrinking
+    before = resident_mb()
+    with fruit_engine(tmp_path) as engine, serving(engine):
+        for _ in range(6000):
+            if resident_mb() < before - 50:
+                break
+            time.sleep(0.01)
+        assert resident_mb() < before - 50
+    assert len(blocks) == 1

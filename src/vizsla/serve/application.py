@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+import ctypes
+import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import partial
@@ -36,6 +39,8 @@ TAGS = [
 ROUTERS = tuple(module.router for module in (search_routes, item_routes, rerank_routes, admin_routes, page_routes))
 WRITERS = 16
 """Threads for requests that change an engine: they wait for the disk, and those that wait together share a commit."""
+TRIM_S = 30.0
+"""How often memory that is free is given back to the system."""
 QUIET_ROUTES = ("/health", "/ready", "/metrics")
 
 
@@ -73,7 +78,9 @@ def app(
     @asynccontextmanager
     async def lifespan(service: FastAPI) -> AsyncIterator[None]:
         service.state.jobs = jobs = Jobs(shared, lambda fields: lines.write("error", **fields))
+        trimming = asyncio.create_task(_give_back_memory())
         yield
+        trimming.cancel()
         await jobs.close()
         service.state.admission.close()
         service.state.writing.close()
@@ -101,3 +108,11 @@ def app(
     service.add_middleware(ObservedApp, metrics=metrics, log=lines, quiet_paths=QUIET_ROUTES)
     service.add_middleware(ProtectedApp, settings=chosen)
     return service
+
+
+async def _give_back_memory() -> None:
+    """Give free memory back to the system now and then: glibc keeps what rebuilds and merges have used."""
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None) if sys.platform == "linux" else None
+    while trim is not None:
+        await asyncio.sleep(TRIM_S)
+        await asyncio.to_thread(trim, 0)
