@@ -319,7 +319,9 @@ def soak(base: Path, seconds: float, rate: float) -> Iterator[Row]:
         later = [size for past, size in memory if past > min(120, seconds / 5)]
         first, last = np.median(later[: len(later) // 4]), np.median(later[-len(later) // 4 :])
         yield Row(f"soak of {seconds:.0f} s, {done} rounds: errors", errors, "goal", 0.5, "", ">= 1")
-        yield Row("growth of memory after the second minute", 100 * (last / first - 1), "limit", 5, "%", ">= 1")
+        growth = 100 * (last / first - 1)
+        note = f"{growth:.1f} %"
+        yield Row("growth of memory after the second minute", max(0.01, growth), "limit", 5, "%", ">= 1", note=note)
 
 
 def resident(pid: int) -> float:
