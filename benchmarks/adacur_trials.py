@@ -27,10 +27,12 @@ from vizsla.typing import Float32Array, Float64Array, Int64Array
 
 TOP = 10
 BUDGET = 100
+BUDGETS = (50,)
+ROUNDS = (10,)
+NEAR = 300
+"""Items with the best estimates, whose spread is computed."""
 LOSS = 0.005
 """Of top-10 recall, that a rule may cost."""
-SAVING = 0.25
-"""Share of the calls that it is to save."""
 
 
 class Posterior(RidgeEstimates):
@@ -48,16 +50,23 @@ class Posterior(RidgeEstimates):
         self.exact: list[list[Float32Array]] = [[] for _ in self._own]
         self.errors: list[list[Float64Array]] = [[] for _ in self._own]
         self.entrants: list[list[float]] = [[] for _ in self._own]
+        self.inverses: dict[int, Float64Array] = {}
         self.random, self.round = np.random.default_rng(0), 0
         return self
 
-    def spread(self, row: int) -> Float64Array:
-        """Return the standard deviation of a query's estimates."""
-        columns = self._factors.columns(np.arange(self._own.shape[2]))
-        features = np.concatenate([columns, np.ones((len(columns), 1)), self._own[row].T], axis=1)
-        inverse = np.linalg.inv(self._gram[row]).astype(np.float32)
-        variance = np.einsum("nd,nd->n", features @ inverse, features)
-        return np.sqrt(self.noise * np.maximum(variance, 0.0)).astype(np.float64)
+    def inverse(self, row: int) -> Float64Array:
+        """Return the covariance of a query's weights, in units of the noise."""
+        return np.asarray(np.linalg.inv(self._gram[row]))
+
+    def features_of(self, row: int, items: Int64Array) -> Float64Array:
+        """Return the features of some items: their factors, 1 and the retrievers' scores."""
+        columns = self._factors.columns(items)
+        return np.concatenate([columns, np.ones((len(items), 1)), self._own[row][:, items].T], axis=1).astype(float)
+
+    def spread(self, row: int, items: Int64Array, inverse: Float64Array) -> Float64Array:
+        """Return the standard deviations of the estimates of some items."""
+        features = self.features_of(row, items)
+        return np.sqrt(self.noise * np.maximum(np.einsum("nd,nd->n", features @ inverse, features), 0.0))
 
     def _share(self) -> float:
         return self.beta * (1 - self.round / max(1, self.rounds - 1) if self.fading else 1.0)
@@ -68,17 +77,17 @@ class Posterior(RidgeEstimates):
         share = self._share()
         if share <= 0:
             return super().best(free, count)
-        believed, found = super().scores(), []
-        for row, mean in enumerate(believed):
+        found = []
+        for row, mean in enumerate(super().scores()):
+            near = best_places(np.where(free[row], mean, -np.inf).astype(np.float32), NEAR)
+            near = near[free[row][near]]
+            inverse = self.inverse(row)
             if self.how == "ucb":
-                keys = mean + share * self.spread(row)
+                keys = mean[near] + share * self.spread(row, near, inverse)
             else:
-                columns = self._factors.columns(np.arange(self._own.shape[2]))
-                features = np.concatenate([columns, np.ones((len(columns), 1)), self._own[row].T], axis=1)
-                root = np.linalg.cholesky(np.linalg.inv(self._gram[row]))
-                moved = root @ self.random.standard_normal(len(root)) * np.sqrt(self.noise) * share
-                keys = mean + features @ moved
-            places = best_places(np.where(free[row], keys, -np.inf).astype(np.float32), count)
+                moved = np.linalg.cholesky(inverse) @ self.random.standard_normal(len(inverse))
+                keys = mean[near] + share * np.sqrt(self.noise) * (self.features_of(row, near) @ moved)
+            places = near[np.argsort(-keys, kind="stable")[:count]]
             found.append((places, mean[places]))
         return found
 
@@ -89,32 +98,34 @@ class Recorded(Posterior):
     def learn(self, chosen: Sequence[Int64Array], scores: Sequence[Float32Array]) -> None:
         """Learn, and write down what is believed now."""
         before = super().scores()
-        spreads = [self.spread(row) if self.bought[row] else None for row in range(len(before))]
         super().learn(chosen, scores)
         after = super().scores()
         for row, (items, known) in enumerate(zip(chosen, scores, strict=True)):
-            spread = spreads[row]
-            if spread is not None:
-                wide = np.sqrt(spread[items] ** 2 + self.noise)
+            if not len(items):
+                continue
+            if self.bought[row]:
+                wide = np.sqrt(self.spread(row, items, self.inverses[row]) ** 2 + self.noise)
                 self.errors[row].append((known - before[row, items]) / wide)
+            self.inverses[row] = self.inverse(row)
             self.bought[row].append(items)
             self.exact[row].append(known)
             self.entrants[row].append(self._entrants(row, after[row]))
 
     def _entrants(self, row: int, mean: Float32Array) -> float:
-        """Return how many unscored items are expected above the score of rank `TOP`.
+        """Return how many unscored items are expected above the score of rank `TOP`; the best `NEAR` are looked at.
 
         Standard deviations are multiplied by how wrong the query's earlier estimates were.
         """
-        exact, items = np.concatenate(self.exact[row]), np.concatenate(self.bought[row])
+        exact = np.concatenate(self.exact[row])
         if len(exact) < TOP or not self.errors[row]:
             return float("inf")
+        left = mean.copy()
+        left[np.concatenate(self.bought[row])] = -np.inf
+        near = best_places(left, NEAR)
         gaps = np.concatenate(self.errors[row])
-        wide = np.sqrt(self.spread(row) ** 2 + self.noise) * np.sqrt(np.mean(np.square(gaps)))
+        wide = np.sqrt(self.spread(row, near, self.inverses[row]) ** 2 + self.noise) * np.sqrt(np.mean(np.square(gaps)))
         least = np.partition(exact, len(exact) - TOP)[len(exact) - TOP]
-        above = ndtr((mean - least) / wide)
-        above[items] = 0.0
-        return float(above.sum())
+        return float(ndtr((left[near] - least) / wide).sum())
 
 
 def fit_with(fit: ResidualFit, kind: type[Posterior], **settings: Any) -> ResidualFit:
@@ -150,10 +161,9 @@ def acquisition() -> PaperTable:
     tuning, cells, kept = list(world.asked.part("tuning")), [], {}
     known, priors = anchors(500), [world.minilm, bm25(world.items)]
     tried: list[dict[str, Any]] = [{}]
-    tried += [{"how": "ucb", "beta": beta} for beta in (0.25, 0.5, 1.0, 2.0)]
-    tried += [{"how": "ucb", "beta": beta, "fading": True} for beta in (0.5, 1.0, 2.0)]
-    tried += [{"how": "thompson", "beta": beta} for beta in (0.25, 0.5, 1.0)]
-    for budget in (50, BUDGET):
+    tried += [{"how": "ucb", "beta": beta} for beta in (0.5, 1.0, 2.0)]
+    tried += [{"how": "ucb", "beta": 1.0, "fading": True}, {"how": "thompson", "beta": 0.5}]
+    for budget in BUDGETS:
         search = residual_cur(scorer, known, priors, budget=budget)
         plain = search.fit
         for settings in tried:
@@ -164,7 +174,7 @@ def acquisition() -> PaperTable:
             kept[" ".join(label)] = shares
             cells.append([*label, *shown(shares.mean(axis=0))])
     notes = []
-    for budget in (50, BUDGET):
+    for budget in BUDGETS:
         others = [name for name in kept if name.startswith(f"{budget} ") and "mean" not in name]
         for at, depth in ((1, TOP), (2, 100)):
             best = max(others, key=lambda name: kept[name][:, at].mean())
@@ -223,7 +233,7 @@ def stopping() -> PaperTable:
     world, scorer, anchors = late_world()
     parts = {name: list(world.asked.part(name)) for name in ("tuning", "testing")}
     known, priors, cells, notes = anchors(500), [world.minilm, bm25(world.items)], [], []
-    for rounds in (10, 20):
+    for rounds in ROUNDS:
         search = residual_cur(scorer, known, priors, budget=BUDGET, rounds=rounds)
         path = {name: paths(world, search, part) for name, part in parts.items()}
         full = {name: np.array([recalls[-1] for _, recalls, _, _ in path[name]]) for name in parts}
