@@ -76,7 +76,7 @@ def test_stop_words_are_marked_in_phrases_and_where_the_query_has_no_other_words
         ("abcdefghijklmno", ["h"], 8, "ghijklmn"),  # no space to cut at
         ("fig and and and fig fig", ["fig"], 8, "fig fig"),  # more words, all the same
         ("fig oil and fig and oil fig", ["fig", "oil"], 8, "fig oil"),  # of equals the first
-        ("fig fig fig and and fig oil", ["fig", "oil"], 11, "fig oil"),  # different words before more
+        ("fig fig fig and and fig oil", ["fig", "oil"], 11, "and fig oil"),  # different words before more
         ("aaa", ["aaa"], 3, "aaa"),
     ],
 )
@@ -85,6 +85,13 @@ def test_a_window_begins_a_quarter_of_its_room_before_the_words_and_at_a_word(te
     found = snippet_of(text, spans, chars)
     assert found.text == shown and text[found.start : found.start + len(shown)] == shown
     assert [found.text[low:high] for low, high in found.spans] == re.findall("|".join(words) or "(?!)", shown)
+
+
+def test_a_window_that_begins_exactly_at_a_word_keeps_it():
+    """Of 27 characters `fig` leaves 24, a quarter of which stand before it: they begin with `three`."""
+    text = "one two three fig " + "and " * 10
+    assert snippet_of(text, [(14, 17)], 27) == ("three fig and and and and", 8, [(6, 9)])
+    assert snippet_of(text, [(14, 17)], 23) == ("fig and and and", 14, [(0, 3)])  # it would begin at `hree`
 
 
 def test_phrases_are_marked_as_they_are_written():

@@ -176,7 +176,7 @@ def best_window(text: str, spans: Sequence[Span], chars: int) -> Span:
     start = max(0, min(first - room // 4, len(text) - chars))
     end = min(len(text), start + chars)
     if start > 0:
-        space = text.find(" ", start, max(start, first))
+        space = text.find(" ", start - 1, max(start, first))
         start = space + 1 if space >= 0 else start
     if end < len(text):
         space = text.rfind(" ", max(last, start + 1), end + 1)
