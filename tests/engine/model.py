@@ -162,9 +162,9 @@ class Model:
             return None
         return [id for id, kept in zip(self.items, mask, strict=True) if kept]
 
-    def dataset(self):
+    def dataset(self, clicks=None):
         # Two items of all kinds settle what the fields are; without them the kind would depend on what is left.
-        return Dataset.of(list(self.items.values()), meta=["price:number", "brand:text"])
+        return Dataset.of(list(self.items.values()), clicks=clicks, meta=["price:number", "brand:text"])
 
     def change(self, engine):
         """Make one random change to both."""
@@ -283,6 +283,8 @@ class Model:
                 found[name] = vizsla.parse(member, found)
             elif member.kind == "pefa":
                 found[name] = self.learned(engine, name, found[member.settings["base"]])
+            elif member.kind == "click_memory":
+                found[name] = member.build(self.dataset(clicks=self.clicks or None))
             elif member.kind == "pq" or member.settings.get("index") == "pq":
                 found[name] = self.coded(engine, name, dataset)
             elif member.settings.get("fields"):
@@ -294,12 +296,14 @@ class Model:
         return found
 
     def coded(self, engine, name, dataset):
-        """Code all items at once with the codebook that is settled; before there is one, they are vectors."""
+        """Code each item with the codebook that is settled; before there is one, they are vectors."""
         book = _read_book(engine.generation().definitions[name].settled)
         flat = vizsla.dense(dataset, REALS)
         if book is None:
             return flat
-        index = PqIndex(PqCodes.of(book.assigned(flat.index.vectors), bits=book.bits), book)
+        # One by one: the last bit of a rotated row depends on those beside it, and few rows make equal centroids.
+        codes = [book.assigned(row[None]) for row in flat.index.vectors]
+        index = PqIndex(PqCodes.of(np.concatenate(codes), bits=book.bits), book)
         return vizsla.methods.Dense(Strings.of(list(self.items)), REALS, index)
 
     def learned(self, engine, name, base):
