@@ -23,7 +23,7 @@ SIGNAL = "signal"
 """The kind of recipes that need only the metadata of the items that there are."""
 LEXICAL = ("bm25", "tfidf")
 """Kinds that learn from nothing but the items."""
-OF_ITEMS = (*LEXICAL, "typo_tolerant", "dense", "pq", "late_interaction", "sidr")
+OF_ITEMS = (*LEXICAL, "typo_tolerant", "dense", "pq", "late_interaction", "sidr", "composition", SIGNAL)
 """Kinds that are made of items and an encoder, without clicks: the first search builds them."""
 _NAME = re.compile(r"[A-Za-z_]\w{0,63}")
 
