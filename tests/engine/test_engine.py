@@ -426,3 +426,10 @@ def test_a_page_of_a_member_that_is_built_anew_knows_all_matches_and_their_words
         page, fresh = (each.page("fig", 2, highlight=True) for each in (engine, built))
         assert (page.total, page.total_is_exact, page.ids) == (fresh.total, fresh.total_is_exact, fresh.ids)
         assert page[0].highlights["text"] == [(2, 5)]
+
+
+def test_a_field_that_an_item_and_its_metadata_give_has_the_value_that_a_dataset_gives_it(tmp_path):
+    item = {"id": "a", "text": "fig", "metadata": {"price": 1, "brand": "b"}, "price": 2}
+    with Engine.create(tmp_path / "engine", members={"words": Recipe.of("bm25")}) as engine:
+        engine.add([item])
+        assert engine.get("a").metadata == dict(Dataset.of([item]).items[0].metadata) == {"price": 2, "brand": "b"}

@@ -218,7 +218,7 @@ def _row(item: Any) -> ItemRow:
         named = item.get("metadata") or {}
         if not isinstance(named, Mapping):
             raise InputError(f"`metadata` must be a mapping of fields. Got {type(named).__name__}.")
-        more = {name: value for name, value in item.items() if name not in KEYS} | dict(named)
+        more = {**named, **{name: value for name, value in item.items() if name not in KEYS}}  # as a Dataset has it
         return _checked(item["id"], item.get("title") or "", item["text"], more)
     if isinstance(item, Item):
         return _checked(item.id, item.title, item.text, item.metadata)
