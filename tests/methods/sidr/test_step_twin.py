@@ -181,3 +181,18 @@ def test_every_step_drops_other_activations_which_the_seed_and_its_number_fix():
         assert len({round(loss, 3) for loss in drawn}) == 4
         assert losses(0.4, seed, first=2) == pytest.approx(drawn[2:], rel=1e-6), "as after a break"
     assert losses(0.4, 0)[0] != pytest.approx(losses(0.4, 5)[0], rel=1e-3)
+
+
+def test_every_step_draws_other_negatives_which_the_seed_and_its_number_fix():
+    training_data, _ = problem(None)
+    still = {"rate": 0.0, "head_rate": 0.0, "bias_rate": 0.0, "dropout": 0.0, "negatives": 1, "retrieved": 4}
+
+    def losses(first=0):
+        model = VocabularyModel(model_folder(), dropout=0.0, item_scale=SCALE)
+        training = SidrTraining(model, training_data, SidrSettings(**{**SETTINGS, **still}))
+        training.steps_done = first
+        return [training.step(np.array([0, 3, 5])) for _ in range(8 - first)]
+
+    drawn = losses()
+    assert len({round(loss, 3) for loss in drawn}) > 2, "one wrong item in four is drawn for each query"
+    assert losses(first=5) == pytest.approx(drawn[5:], rel=1e-6), "as after a break"
