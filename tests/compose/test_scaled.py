@@ -28,6 +28,20 @@ def test_the_rules_are_their_formulas():
     assert steep("q").to_dict()["0"] == expected
 
 
+def test_no_rescaled_score_exceeds_the_highest_there_can_be():
+    """What a sum takes for the bound of items outside of a list."""
+    best = TableRetriever({"q": {"a": 1.0, "b": 0.5}}, ["a", "b"], scale="points")
+    assert table().scaled(slope=3.0).max_score == table().scaled("exp").max_score == math.inf
+    best.max_score = 1.0
+    for rescaled, highest in [
+        (best.scaled(slope=3.0), 3.0),
+        (best.scaled(slope=0.25), 0.25),
+        (best.scaled("exp", slope=0.5, height=2.0), 2 * math.exp(0.5)),
+    ]:
+        assert rescaled.max_score == pytest.approx(highest)
+        assert rescaled("q")[0][0].score == pytest.approx(rescaled.max_score)
+
+
 def test_a_part_that_is_unsure_counts_little():
     scores = {"q": {"a": -0.1, "b": -4.0}, "p": {"a": -8.0, "b": -12.0}}
     sure = TableRetriever(scores, ["a", "b"], scale="log relevance")
