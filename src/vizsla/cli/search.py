@@ -255,11 +255,14 @@ class Answers:
         print(f"{found.stats.ms:.2f} ms")
 
     def _print_hints(self, found: Candidates | None) -> None:
-        """Print what may have been meant; the hints of `--where` are said already, on standard error."""
+        """Print what may have been meant."""
+        for hint in () if found is None else self._new_hints(found):
+            print(escape_control(hint))
+
+    def _new_hints(self, found: Candidates) -> list[str]:
+        """Return what may have been meant; the hints of `--where` are said already, on standard error."""
         said = () if self._where is None else self._where.hints
-        for hint in () if found is None else found.hints:
-            if hint not in said:
-                print(escape_control(hint))
+        return [hint for hint in found.hints if hint not in said]
 
     def _print_found(self, found: Candidates) -> None:
         if self._fields is not None:
@@ -323,7 +326,8 @@ class Answers:
                     row["text"] = texts[hit.id]
                 if self._arguments.explain:
                     row["why"] = self._why(asked, hit.id).to_dict()  # one query: see `run`
-            said = {"hints": list(found.hints)} if len(asked) == 1 and found.hints else {}
+            hints = self._new_hints(found) if len(asked) == 1 else []
+            said = {"hints": hints} if hints else {}
             print(printable_json(json.dumps({"query": query, "hits": rows, **said}, ensure_ascii=False)))
 
     def _print_reasons(self, found: Candidates, asked: Queries) -> None:
