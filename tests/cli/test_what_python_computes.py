@@ -7,9 +7,11 @@ from itertools import product
 
 import pytest
 
+from tests.support.table_retriever import TableRetriever
 from vizsla import Dataset, bm25, where
 from vizsla.cli import main
 from vizsla.cli.options import bundling, is_run, named, prepared_where, read_lines, system_paths, unique_names
+from vizsla.cli.search import print_counts
 from vizsla.errors import InputError
 from vizsla.evaluation import compare
 from vizsla.evaluation.judgments import Judgments
@@ -278,3 +280,11 @@ def test_a_value_that_no_item_has_is_said_once(more, folder, capsys):
     assert main(["search", str(folder / "words.idx"), "fig", "--where", "brand=w", *more]) == 0
     out, err = capsys.readouterr()
     assert (out + err).count("no item has brand = 'w'") == 1 and "hint" in err
+
+
+def test_a_total_that_is_not_exact_is_said_to_be_the_least(capsys):
+    names = [f"i{n}" for n in range(5)]
+    search = TableRetriever({"q": {name: 5.0 - n for n, name in enumerate(names)}}, names)
+    for depth, said in [(2, "at least 2 found, "), (20, "5 found, ")]:
+        print_counts(search.page("q", 10, depth=depth))
+        assert capsys.readouterr().out.startswith(said)
