@@ -384,3 +384,14 @@ def test_readers_of_queries_that_give_other_rows_have_other_fingerprints():
     found["another k1"] = bm25(ITEMS, analyzer=BOTH, k1=1.2).encoder.fingerprint
     assert len(set(found.values())) == len(found)
     assert bm25(dict(ITEMS), analyzer=BOTH).encoder.fingerprint == found["itself"]
+
+
+def test_a_root_that_is_the_stem_of_another_language_counts_once():
+    """English reads `relation` as itself, with the root `relat`, which is its stem in French."""
+    analyzer = AnyLanguage(("english", "french"))
+    assert [way[0] for way in analyzer.folded(["relation"])] == ["relation", "relat", "relat"]
+    texts = {"en": "the relation of this and that", "fr": "la relation dans les deux", "no": "un autre et une pomme"}
+    search = bm25(texts, analyzer=analyzer)
+    word = search.encoder.word("relation", -1)
+    assert len(set(word.columns)) == len(word.columns) == 3, "two lists of English, and one of French"
+    assert set(word.weights) == {word.idf}
