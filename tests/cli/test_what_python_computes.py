@@ -11,7 +11,7 @@ from tests.support.table_retriever import TableRetriever
 from vizsla import Dataset, bm25, where
 from vizsla.cli import main
 from vizsla.cli.options import bundling, is_run, named, prepared_where, read_lines, system_paths, unique_names
-from vizsla.cli.search import print_counts
+from vizsla.cli.search import print_counts, shown_fields
 from vizsla.errors import InputError
 from vizsla.evaluation import compare
 from vizsla.evaluation.judgments import Judgments
@@ -288,3 +288,12 @@ def test_a_total_that_is_not_exact_is_said_to_be_the_least(capsys):
     for depth, said in [(2, "at least 2 found, "), (20, "5 found, ")]:
         print_counts(search.page("q", 10, depth=depth))
         assert capsys.readouterr().out.startswith(said)
+
+
+def test_fields_to_show_may_have_spaces_around_them(folder, capsys):
+    tables = []
+    for fields in ("brand,price", " brand , price"):
+        assert main(["search", str(folder / "words.idx"), "red", "fig", "--show", fields, "-k", "2"]) == 0
+        tables.append(capsys.readouterr().out.splitlines()[:-1])  # the last line has the time
+    assert tables[0] == tables[1] and any("price" in line for line in tables[0])
+    assert shown_fields("id, brand ,score,rank") == ["brand"] and shown_fields("") is None
