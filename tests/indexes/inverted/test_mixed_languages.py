@@ -395,3 +395,12 @@ def test_a_root_that_is_the_stem_of_another_language_counts_once():
     word = search.encoder.word("relation", -1)
     assert len(set(word.columns)) == len(word.columns) == 3, "two lists of English, and one of French"
     assert set(word.weights) == {word.idf}
+
+
+def test_a_word_is_held_by_no_more_items_than_there_are():
+    """Each English item holds the word's English stem and, as its root, the French one."""
+    texts = {"a": "the relation of this and that", "b": "this is the relation", "c": "la relation dans les deux"}
+    search = bm25(texts, analyzer=AnyLanguage(("english", "french")))
+    word = search.encoder.word("relation", -1)
+    assert (word.holders, word.documents, word.idf) == (3, 3, pytest.approx(idf(3, 3, search.encoder.weighting.variant)))
+    assert all(score > 0 for score in search("relation").scores) and len(search("relation").ids[0]) == 3
