@@ -297,3 +297,11 @@ def test_fields_to_show_may_have_spaces_around_them(folder, capsys):
         tables.append(capsys.readouterr().out.splitlines()[:-1])  # the last line has the time
     assert tables[0] == tables[1] and any("price" in line for line in tables[0])
     assert shown_fields("id, brand ,score,rank") == ["brand"] and shown_fields("") is None
+
+
+@pytest.mark.parametrize("other", [["fig"], ["--json"], ["--explain"], ["--similar", "i00"], ["--offset", "1"]])
+def test_a_run_is_of_a_file_of_queries_alone(other, folder, tmp_path, capsys):
+    queries = ["--queries", str(folder / "queries.jsonl"), "--trec", str(tmp_path / "out.run")]
+    assert main(["search", str(folder / "words.idx"), *other, *queries]) == 2
+    assert "`--trec` must be given with --queries FILE" in capsys.readouterr().err
+    assert not (tmp_path / "out.run").exists()

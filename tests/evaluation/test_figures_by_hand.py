@@ -90,6 +90,9 @@ def test_the_largest_differences_come_first_whichever_system_is_ahead():
     assert found[1].answers == (["a"], ["x", "a"]) and found[0].text == "text of q5" and found[0].grades == GRADES["q5"]
     assert [one.query for one in done.differences(2)] == ["q5", "q0"]
     assert {one.query for one in done.differences(9, measure="R@10")} == {"q4", "q5"}
+    turned = done.differences(10, b="left")  # against the first system stands the next one
+    assert [one.query for one in turned] == ["q5", "q0", "q1", "q4"] and turned[0].names == ("right", "left")
+    assert [one.values for one in turned] == [one.values[::-1] for one in found]
 
 
 def test_costs_are_percentiles_and_means_per_query():

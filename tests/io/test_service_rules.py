@@ -34,6 +34,7 @@ def test_an_address_is_itself_without_keys_and_another_with_other_parameters():
     assert identity("") == identity("#part") == HOST and identity("?api_key=1") == identity("?token=a&sig=b")
     assert identity("?model=a&key=1") == identity("?key=2&model=a") == identity("?model=a") != identity("?key=1")
     assert len({identity("?model=a"), identity("?model=b"), identity("?a=model"), identity("?model=a&x=1")}) == 4
+    assert identity("?api%5Fk%65y=1") == identity("?api_key=1") and identity("?si%67=1&model=a") == identity("?model=a")
     assert JsonService(HOST + "/x").identity != HOST
     for query, holds in {"": 0, "?model=a": 0, "?model=a&sig=1": 1, "?x=1&ACCESS_TOKEN=2": 1, "?sign=1": 0}.items():
         assert JsonService(HOST + query).holds_key == bool(holds), query

@@ -39,6 +39,11 @@ def test_recent_clicks_count_more():
     assert Completer.of(dataset, half_life_days=None)("fire ", typos=False)[1:] == ["fire old", "fire new"]
 
 
+def test_spaces_in_front_are_no_letters_of_the_four_after_which_a_typo_is_forgiven():
+    complete = Completer.from_weights({"fix it": 1})
+    assert complete("   fex") == complete("fex") == [] and complete("  fex i") == complete("fex i") == ["fix it"]
+
+
 def test_one_typo_is_forgiven_after_four_letters_and_exact_ones_come_first():
     complete = Completer.from_weights({"firefox": 1, "firewall": 9, "forefoot": 5})
     assert complete("firef") == ["firefox", "firewall", "forefoot"]
