@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
 ATTEMPTS = 8
 """How often a search begins anew because a shard has changed meanwhile; then it asks about the moment it has seen."""
-RESTART_S, LAPSE_S = 60.0, 2.0
+RESTART_S, LAPSE_S = 180.0, 2.0
 """How long a call waits for a shard to be started again; of a pause of this process, only so much counts."""
 PAUSE_S = 0.05
 SOON_S = 5.0
