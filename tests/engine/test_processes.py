@@ -195,3 +195,20 @@ def test_an_engine_whose_making_is_stopped_is_there_whole_or_not_at_all(tmp_path
         if made:
             break
     assert made and killed > 5
+
+
+def test_a_member_that_was_dropped_and_is_back_hides_what_was_removed(tmp_path):
+    members = {"words": Recipe.of("bm25"), "extra": Recipe.of("bm25", k1=0.9)}
+    with Engine.create(tmp_path / "e", members=members, default="extra", maintenance="manual") as writer:
+        writer.add({f"i{n}": f"a fig tree {n}" for n in range(6)})
+        writer.flush()
+        writer.delete(["i0", "i3"])
+        with Engine.open(tmp_path / "e", maintenance="manual") as reader:
+            wanted = reader.search("fig tree 4")
+            writer.snapshot("before")
+            writer.set_default("words")
+            writer.drop_member("extra")
+            writer.rollback("before")  # writes the parts of the member anew
+            found = reader.search("fig tree 4")
+            assert found.ids == wanted.ids
+            assert found.scores.tobytes() == wanted.scores.tobytes()

@@ -232,7 +232,7 @@ class Follower:
         given = self.bindings, self.verify
         self.objects |= load_objects(self.catalog.folder, self._definitions.values(), self.objects, *given)
         self._open_statics()
-        kept = self._open_members()
+        kept = self._open_members(before)
         starts = dict(zip((segment.folder for segment in before), _starts(before), strict=False)) if kept else {}
         self._load_rows(before, [segment.folder in starts for segment in self.segments])
         remembering = [each for each in self._definitions.values() if each.remembers]
@@ -285,10 +285,18 @@ class Follower:
             self._verified.note(folder, stamp)
         return self.verify
 
-    def _open_members(self) -> bool:
-        """Open the live members over the segments; return whether they are the same as before."""
+    def _open_members(self, before: Sequence[Segment]) -> bool:
+        """Open the live members over the segments; return whether they are the same as before.
+
+        They are not where a part of a segment was written anew, as by a rollback to a member that had been dropped: the
+        new part does not know what was removed from the old one.
+        """
         live = {name: each for name, each in self._definitions.items() if each.type == LIVE}
         kept = all(self._opened.get(name) == each for name, each in live.items())
+        there = {segment.folder: segment.parts for segment in before}
+        numbers = [each.number for each in live.values()]
+        known_segments = [(there[each.folder], each.parts) for each in self.segments if each.folder in there]
+        kept = kept and all(old.get(m) == new[m] for old, new in known_segments for m in numbers)
         known, self.members = self.members if kept else {}, {}
         for name, definition in live.items():
             member = known[name] if kept else self.new_member(definition, self._definitions, self.members)
