@@ -31,7 +31,7 @@ def ablation_rows(label: str, one: Collection, coded: Dense, flat: Dense, splits
     systems["dpq"] = differentiable(coded, one)
     for stage in STEPS:
         how = {"loss": "lambdarank", "synthetic_queries": 0.0, "click_loss_weight": 1.0, "stop": 3}
-        systems[f"{STEPS[stage]}, LambdaRank"] = train_jpq(coded, one.data, stage=stage, **how)
+        systems[f"{STEPS[stage]}, LambdaRank"] = train_jpq(coded, one.data, teacher=flat, stage=stage, **how)
     for stage in STAGES:
         how = {"synthetic_queries": 1.0 if stage == "distillation" else 0.0}
         name = STEPS.get(stage, "+ distillation and synthetic queries")
