@@ -18,6 +18,7 @@ from vizsla.artifacts.artifact import Artifact
 from vizsla.autopilot.refinements import RememberedVectors
 from vizsla.base.encoder import Encoder
 from vizsla.encoders.http import HttpEncoder
+from vizsla.engine.objects import ItemCache
 from vizsla.errors import InputError, VizslaError
 
 KNOWN = ("bag-of-words:", "mixed:", "ngrams:", "lsa:", "precomputed:", "onnx:", "sentence:", "sidr:")
@@ -214,6 +215,7 @@ def test_nbytes_are_those_of_the_arrays_that_are_saved(made, tmp_path):
 
 ELSEWHERE = {
     HttpEncoder: "needs a service: tests/encoders/test_http_encoder.py holds it to the same promises",
+    ItemCache: "an EmbeddingCache, which is in the registry, but for queries",
     RememberedVectors: "an EmbeddingCache of one encoder, which is in the registry",
 }
 

@@ -11,7 +11,7 @@ import numpy as np
 from vizsla.base.recipe import builds
 from vizsla.base.retriever import Retriever
 from vizsla.base.scorer import Scorer
-from vizsla.core.validation import generator, validate_args
+from vizsla.core.validation import check_type, generator, validate_args
 from vizsla.data.dataset import Dataset
 from vizsla.errors import InputError
 from vizsla.methods.tokens.model import TokenRetriever, tokens
@@ -55,6 +55,7 @@ def pseudo_queries(
     >>> pseudo_queries(fruit, seed=3)
     [('grows on small', 0)]
     """
+    check_type("dataset", dataset, Dataset, "a Dataset")
     rng = generator(seed)
     chosen = np.sort(rng.permutation(len(dataset.items))[skip : skip + max_items]).tolist()
     found: list[tuple[str, int]] = []
@@ -93,9 +94,8 @@ def pseudo_clicks(
     >>> pseudo_clicks(fruit, generate=lambda text: ["purple fruit"])
     [('purple fruit', 'f', 1.0)]
     """
-    ids = dataset.item_ids
     made = pseudo_queries(dataset, seed=seed, max_items=max_items, generate=generate)
-    return [(text, ids[number], weight) for text, number in made]
+    return [(text, dataset.item_ids[number], weight) for text, number in made]
 
 
 def _span(text: str, rng: np.random.Generator) -> str:
